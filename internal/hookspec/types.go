@@ -2,6 +2,9 @@
 package hookspec
 
 import (
+	"encoding/base64"
+	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -123,3 +126,33 @@ type URLList []string
 
 // Duration is a Go duration ("90s", "20m", "1h30m").
 type Duration time.Duration
+
+// Bytes returns the content that stands in the spec itself, Content or the decoded ContentBase64, and whether there is
+// one.
+func (f *File) Bytes() ([]byte, bool) {
+	switch {
+	case f.Content != nil:
+		return []byte(*f.Content), true
+	case f.ContentBase64 != nil:
+		b, err := decodeBase64(*f.ContentBase64)
+		return b, err == nil
+	}
+	return nil, false
+}
+
+// Perm returns Mode as a number, 0644 when there is none.
+func (f *File) Perm() uint32 {
+	if f.Mode == nil {
+		return 0o644
+	}
+	mode, err := strconv.ParseUint(*f.Mode, 8, 12)
+	if err != nil {
+		return 0o644
+	}
+	return uint32(mode)
+}
+
+// decodeBase64 takes standard base64, padded, with white space anywhere.
+func decodeBase64(s string) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(s), ""))
+}
