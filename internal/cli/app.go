@@ -1,0 +1,164 @@
+// Package cli is the kopshook command: flags, files, streams and exit codes. All I/O of the program is here or in the
+// packages it calls for it (internal/source, internal/boot).
+//
+// Rules of output: results go to standard output, everything else to standard error. Messages have a position
+// ("file:line:col: error: ...") or begin with "kopshook:"; lower case, no full stop; remedies stand on "hint:" lines.
+// Nothing is printed to standard output when anything failed.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Exit codes of every command.
+const (
+	exitOK       = 0
+	exitFindings = 1 // findings, or a difference
+	exitInput    = 2 // usage or input error
+)
+
+// Main runs kopshook with args (args[0] is the program) and returns its exit code.
+func Main(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	app := newApp(os.Stdin, os.Stdout, os.Stderr)
+	return exitCode(app.RunContext(ctx, args), os.Stderr)
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	app := &cli.App{
+		Name:      "kopshook",
+		Usage:     "hooks for kops instance groups: in place before the kubelet starts",
+		UsageText: "kopshook COMMAND [OPTIONS] [FILE...]",
+		Description: strings.TrimSpace(`
+kopshook reads hook specs (kind: InstanceGroupHooks) and kops InstanceGroup manifests, and merges ordered user data
+into spec.additionalUserData: what a node needs is done before its kubelet starts, and a node whose hooks failed
+never joins.
+
+   kops get ig --name my.cluster -o yaml | kopshook merge -f hooks.yaml - | kops replace -f -`),
+		Reader:    stdin,
+		Writer:    stdout,
+		ErrWriter: stderr,
+		Commands: []*cli.Command{
+			mergeCommand(),
+			renderCommand(),
+			diffCommand(),
+			checkCommand(),
+			editCommand(),
+			listCommand(),
+			versionCommand(),
+			completionCommand(),
+		},
+		HideVersion:            true,
+		UseShortOptionHandling: true,
+		// exitCode prints errors and chooses the code
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError:   usageError,
+		CommandNotFound: func(c *cli.Context, name string) {
+			// urfave/cli has no error to return from here: the App's Action does that
+		},
+		Action: func(c *cli.Context) error {
+			if name := c.Args().First(); name != "" {
+				return unknownCommand(c.App, name)
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+	for _, cmd := range app.Commands {
+		cmd.OnUsageError = usageError
+	}
+	return app
+}
+
+// exitError ends the command with a code. A nil err means that all has been said.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// failed ends the command after its report was printed.
+var failed = &exitError{code: exitInput}
+
+// differs ends the command that found a difference.
+var differs = &exitError{code: exitFindings}
+
+func usageError(c *cli.Context, err error, _ bool) error {
+	name := "kopshook"
+	if c.Command != nil && c.Command.Name != "" && c.Command.Name != c.App.Name {
+		name += " " + c.Command.Name
+	}
+	return report.Hint("run "+name+" --help", "%s", strings.TrimPrefix(err.Error(), "flag provided but not defined: ")+suffixUnknownFlag(err))
+}
+
+func suffixUnknownFlag(err error) string {
+	if strings.HasPrefix(err.Error(), "flag provided but not defined") {
+		return ": unknown option"
+	}
+	return ""
+}
+
+func unknownCommand(app *cli.App, name string) error {
+	var names []string
+	for _, c := range app.Commands {
+		names = append(names, c.Name)
+	}
+	remedy := "run kopshook --help for the list of commands"
+	if near := report.Nearest(name, names); near != "" {
+		remedy = fmt.Sprintf("did you mean `kopshook %s`?", near)
+	}
+	return report.Hint(remedy, "unknown command %q", name)
+}
+
+// exitCode prints err, unless it was reported already, and returns the exit code it means.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitInput
+	var exit *exitError
+	if errors.As(err, &exit) {
+		code = exit.code
+		if exit.err == nil {
+			return code
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(stderr, "kopshook: interrupted; no file was changed")
+		return 130
+	}
+	var r report.Report
+	r.AddError(report.Position{}, "", err)
+	report.Text(stderr, r.Findings, report.TextOptions{Color: colored(stderr)})
+	return code
+}
+
+// colored says whether w takes colors: a terminal, and NO_COLOR is not set (https://no-color.org).
+func colored(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

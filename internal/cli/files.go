@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// maxInput bounds what is read of one file: no manifest of people comes near.
+const maxInput = 64 << 20
+
+// readInput reads a file, or standard input when name is "-".
+func readInput(name string, stdin io.Reader) ([]byte, error) {
+	var r io.Reader = stdin
+	if name != "-" {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, fileError(name, err)
+		}
+		if info.IsDir() {
+			return nil, report.Hint("name the files in it, or give a folder of hook specs with -f", "%s: is a directory", name)
+		}
+		if info.Mode()&(os.ModeDevice|os.ModeSocket) != 0 && info.Mode()&os.ModeCharDevice == 0 {
+			return nil, fmt.Errorf("%s: is not a regular file", name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fileError(name, err)
+		}
+		defer f.Close()
+		r = f
+	}
+	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, fileError(name, err)
+	}
+	if len(data) > maxInput {
+		return nil, report.Hint("give kops manifests and hook specs only", "%s: is larger than %d MiB", display(name), maxInput>>20)
+	}
+	return data, nil
+}
+
+// specFiles lists what -f names: the file itself, or the YAML and JSON files of a folder, sorted, without its
+// subfolders.
+func specFiles(name string) ([]string, error) {
+	if name == "-" {
+		return []string{name}, nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fileError(name, err)
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, fileError(name, err)
+	}
+	var files []string
+	for _, e := range entries {
+		switch strings.ToLower(filepath.Ext(e.Name())) {
+		case ".yaml", ".yml", ".json":
+			if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "kopshook.lock.yaml" {
+				files = append(files, filepath.Join(name, e.Name()))
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, report.Hint("put hook specs there as .yaml, .yml or .json files", "%s: holds no hook specs", name)
+	}
+	sort.Strings(files)
+	return files, nil
+}
+
+// fileError says "name: what is wrong" without Go's "open".
+func fileError(name string, err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		err = link.Err
+	}
+	return fmt.Errorf("%s: %w", display(name), err)
+}
+
+func display(name string) string {
+	if name == "-" {
+		return "<stdin>"
+	}
+	return name
+}
+
+// change is a file's new content.
+type change struct {
+	name string
+	data []byte
+}
+
+// writeFiles replaces files, all or none: the new contents are written beside them and synced first, then renamed
+// over them; when a rename fails, those before it are taken back. Mode and owner stay; a symbolic link stays one.
+// A cancelled ctx stops before the first rename, never between two.
+func writeFiles(ctx context.Context, changes []change) (err error) {
+	type pending struct{ name, path, tmp, backup string }
+	var todo []pending
+	defer func() {
+		for _, p := range todo {
+			os.Remove(p.tmp)
+			if p.backup != "" {
+				os.Remove(p.backup)
+			}
+		}
+	}()
+	for _, c := range changes {
+		path, err := filepath.EvalSymlinks(c.name)
+		if err != nil {
+			return fileError(c.name, err)
+		}
+		tmp, err := writeBeside(path, c.data)
+		if err != nil {
+			return fileError(c.name, err)
+		}
+		todo = append(todo, pending{name: c.name, path: path, tmp: tmp})
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i := range todo {
+		p := &todo[i]
+		if len(todo) > 1 {
+			p.backup = p.tmp + ".old"
+			if err := os.Link(p.path, p.backup); err != nil {
+				return fileError(p.name, err)
+			}
+		}
+	}
+	for i, p := range todo {
+		if err := os.Rename(p.tmp, p.path); err != nil {
+			err = fileError(p.name, err)
+			for _, done := range todo[:i] {
+				if back := os.Rename(done.backup, done.path); back != nil {
+					err = errors.Join(err, fmt.Errorf("%s: could not be restored: %w", done.name, back))
+				}
+			}
+			return err
+		}
+	}
+	for _, p := range todo {
+		syncDir(filepath.Dir(p.path))
+	}
+	return nil
+}
+
+// writeBeside writes data to a new synced file in path's folder, with path's mode and owner, and returns its name.
+// On an error it leaves nothing behind.
+func writeBeside(path string, data []byte) (tmp string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		return "", err
+	}
+	if err := f.Chmod(info.Mode().Perm()); err != nil {
+		return "", err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
+		if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
+			return "", err
+		}
+	}
+	return f.Name(), f.Sync()
+}
+
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		d.Sync()
+		d.Close()
+	}
+}

@@ -1,0 +1,157 @@
+// Package plan decides what each instance group gets: which hooks, with their sources read, and the user data made of
+// them. Every command that needs to know that asks here, so that merge, check and explain cannot disagree.
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/kops/pkg/apis/kops"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
+)
+
+// Loader reads what source: names.
+type Loader interface {
+	Load(ctx context.Context, ref source.Ref) ([]source.File, error)
+}
+
+// Group is an instance group and what is planned for it.
+type Group struct {
+	*instancegroups.Group
+	File string // the manifest's file name
+
+	// Hooks of all specs that select the group, in the order in which they run. Phase daemon is not among them.
+	Hooks []hookspec.Resolved
+	// Resolved are the same hooks with their bytes.
+	Resolved []generator.Hook
+	// Parts is the user data made of them, nil when there are none.
+	Parts []generator.UserData
+	// Runtime names the templates, "" when there are no hooks.
+	Runtime string
+	// Unserved says why selected hooks are not given to the group, "" when they are. The group then stays as it is.
+	Unserved string
+}
+
+// Make plans for all instance groups of the files. What it has to say goes to r; the plan is of use only when r has no
+// errors.
+func Make(ctx context.Context, docs []*hookspec.Doc, files []*instancegroups.File, loader Loader, r *report.Report) []*Group {
+	p := &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{}}
+	var groups []*Group
+	selects := map[*hookspec.Doc]bool{}
+	for _, f := range files {
+		for _, ig := range f.Groups() {
+			groups = append(groups, p.group(docs, f, ig, selects))
+		}
+	}
+	for _, d := range docs {
+		if !selects[d] {
+			r.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or take the spec away",
+				"spec %q selects none of the instance groups", d.Spec.Metadata.Name)
+		}
+	}
+	return groups
+}
+
+// Selectable returns what selectors look at in an instance group.
+func Selectable(ig *instancegroups.Group) hookspec.Group {
+	return hookspec.Group{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role, Labels: ig.Labels, NodeLabels: ig.NodeLabels}
+}
+
+// UserData returns the group's parts as kops' type.
+func (g *Group) UserData() []kops.UserData {
+	var parts []kops.UserData
+	for _, p := range g.Parts {
+		parts = append(parts, kops.UserData(p))
+	}
+	return parts
+}
+
+type planner struct {
+	ctx     context.Context
+	loader  Loader
+	report  *report.Report
+	scripts map[source.Ref][]source.File
+	broken  map[source.Ref]bool
+}
+
+func (p *planner) group(docs []*hookspec.Doc, f *instancegroups.File, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
+	g := &Group{Group: ig, File: f.Name()}
+	who := Selectable(ig)
+	var chosen []*hookspec.Doc
+	exact := false
+	for _, d := range docs {
+		how := d.Selection(who)
+		if how == hookspec.NotSelected {
+			continue
+		}
+		selects[d] = true
+		chosen = append(chosen, d)
+		exact = exact || how == hookspec.ByName
+	}
+	for _, h := range hookspec.ForGroup(chosen, who, p.report) {
+		if h.Phase != hookspec.Daemon {
+			g.Hooks = append(g.Hooks, h)
+		}
+	}
+	p.serve(g, exact)
+	if g.Unserved != "" || p.report.HasErrors() {
+		return g
+	}
+	for i := range g.Hooks {
+		g.Resolved = append(g.Resolved, p.hook(&g.Hooks[i]))
+	}
+	if len(g.Hooks) == 0 || p.report.HasErrors() {
+		return g
+	}
+	g.Runtime = g.Hooks[0].Runtime
+	parts, err := generator.Generate(generator.InstanceGroup{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role}, g.Runtime, g.Resolved)
+	if err != nil {
+		p.report.AddError(g.position(), "", err)
+		return g
+	}
+	g.Parts = parts
+	return g
+}
+
+// serve takes away hooks that the group cannot have: an error where a spec names it, else a warning.
+func (p *planner) serve(g *Group, exact bool) {
+	if len(g.Hooks) == 0 {
+		return
+	}
+	say := func(remedy, format string, args ...any) {
+		f := report.Finding{Severity: report.Warning, Position: g.position(), Remedy: remedy,
+			Message: fmt.Sprintf("instance group %q: ", g.Name) + fmt.Sprintf(format, args...)}
+		if exact {
+			f.Severity = report.Error
+		}
+		p.report.Add(f)
+	}
+	if reason, no := g.CannotServe(); no {
+		g.Unserved = reason
+		g.Hooks = nil
+		say("leave it out with excludeNames in the spec's selector", "hooks cannot be served: %s", reason)
+		return
+	}
+	if g.Role != "Bastion" {
+		return
+	}
+	var kept []hookspec.Resolved
+	for _, h := range g.Hooks {
+		if h.Phase == hookspec.Boot {
+			kept = append(kept, h)
+			continue
+		}
+		say("leave it out with roles or excludeNames in the spec's selector",
+			"hook %q of phase %s is left out: a bastion runs neither nodeup nor a kubelet", h.Name, h.Phase)
+	}
+	g.Hooks = kept
+}
+
+func (g *Group) position() report.Position {
+	return report.Position{File: g.File, Line: g.Line}
+}
