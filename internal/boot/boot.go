@@ -1,0 +1,187 @@
+package boot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Ending is how a boot ends once all is settled and the scenario has run.
+type Ending string
+
+const (
+	PowerOff Ending = "poweroff" // orderly; the default
+	Reboot   Ending = "reboot"   // orderly
+	Cut      Ending = "now"      // at once, nothing is stopped or synced
+)
+
+// Options of one boot.
+type Options struct {
+	// Scenario is bash, run as root in the node once all is settled, or the node's limit is over.
+	Scenario string
+	End      Ending
+	// CutAt cuts the power when an event of this name is seen.
+	CutAt string
+	// Limit is how long the node may take to settle; then the boot goes on as if it had settled, with the outcome
+	// Timeout. 0 means two minutes.
+	Limit time.Duration
+	// OnEvent is called with each event, in order, as it happens: at most half a second late.
+	OnEvent func(Event)
+}
+
+// Outcome is how a boot went.
+type Outcome string
+
+const (
+	Settled  Outcome = "settled"  // cloud-init was done and systemd had nothing left to do
+	Timeout  Outcome = "timeout"  // not so within Options.Limit
+	CutOff   Outcome = "cut off"  // Options.CutAt happened
+	Rebooted Outcome = "rebooted" // the node rebooted or powered off by itself
+	Stuck    Outcome = "stuck"    // the node did not even say that it took too long; it was killed
+)
+
+// Result is what was seen of one boot.
+type Result struct {
+	Number   int // of this machine's boots, from 1
+	Outcome  Outcome
+	Timeline Timeline
+	Console  string
+	Scenario string                       // the scenario's output
+	Failed   []string                     // units that had failed at the end
+	Jobs     []string                     // what systemd still had to do at the end: "UNIT KIND STATE"
+	Units    map[string]map[string]string // properties of units of interest, by name; as of the end
+	Versions map[string]string            // virt, systemd, cloud-init
+}
+
+// Joined says whether the node would have joined its cluster: its kubelet was started.
+func (r *Result) Joined() bool { return r.Timeline.Count("kubelet-start") > 0 }
+
+// grace is what a node has to shut down, beyond its limit.
+const grace = 60 * time.Second
+
+// Boot boots the machine once and waits for its end. An error means that the machine itself could not be run, not that
+// the node failed.
+func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
+	if o.End == "" {
+		o.End = PowerOff
+	}
+	if o.Limit == 0 {
+		o.Limit = 2 * time.Minute
+	}
+	m.boots++
+	out := filepath.Join(m.dir, fmt.Sprintf("boot-%d", m.boots))
+	if err := os.RemoveAll(out); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, err
+	}
+	for name, content := range map[string]string{
+		"scenario": o.Scenario, "end": string(o.End), "limit": fmt.Sprintf("%d", int(o.Limit.Seconds())),
+	} {
+		if err := m.setTrial(name, content); err != nil {
+			return nil, err
+		}
+	}
+
+	r := &Result{Number: m.boots}
+	ctx, stop := context.WithTimeout(ctx, o.Limit+grace)
+	defer stop()
+	running, cut := context.WithCancelCause(ctx)
+	defer cut(nil)
+	s := &stream{dir: out, emit: func(e Event) {
+		r.Timeline = append(r.Timeline, e)
+		if o.OnEvent != nil {
+			o.OnEvent(e)
+		}
+	}, seen: func(name string) {
+		if o.CutAt != "" && name == o.CutAt {
+			cut(errCut)
+		}
+	}}
+	var following sync.WaitGroup
+	ended := make(chan struct{})
+	following.Go(func() { s.follow(ended) })
+	err := m.runContainer(running, out)
+	close(ended)
+	following.Wait()
+
+	switch {
+	case errors.Is(context.Cause(running), errCut):
+		r.Outcome, err = CutOff, nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		r.Outcome, err = Stuck, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return r, r.read(out)
+}
+
+var errCut = errors.New("the power was cut")
+
+// read adds what the node left in dir.
+func (r *Result) read(dir string) error {
+	console, err := os.ReadFile(filepath.Join(dir, "console"))
+	if err != nil {
+		return err
+	}
+	r.Console = string(console)
+	scenario, _ := os.ReadFile(filepath.Join(dir, "scenario"))
+	r.Scenario = string(scenario)
+	state, _ := os.ReadFile(filepath.Join(dir, "state")) // a node that was cut off has none
+	r.parseState(string(bytes.ReplaceAll(state, []byte("\r"), nil)))
+	if r.Outcome == "" {
+		r.Outcome = Rebooted
+	}
+	return nil
+}
+
+// parseState reads what the stand-in "watch" reports.
+func (r *Result) parseState(state string) {
+	r.Units, r.Versions = map[string]map[string]string{}, map[string]string{}
+	unit := map[string]string{}
+	if !strings.HasSuffix(state, "end\n") {
+		return
+	}
+	for line := range strings.Lines(state) {
+		kind, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch kind {
+		case "outcome":
+			if r.Outcome == "" {
+				r.Outcome = Outcome(rest)
+			}
+		case "job":
+			if !strings.HasPrefix(rest, "trial") {
+				r.Jobs = append(r.Jobs, rest)
+			}
+		case "failed":
+			r.Failed = append(r.Failed, rest)
+		case "virt", "systemd", "cloud-init":
+			r.Versions[kind] = rest
+		case "show":
+			key, value, ok := strings.Cut(rest, "=")
+			if !ok { // between two units
+				unit = map[string]string{}
+				continue
+			}
+			unit[key] = value
+			if key == "Id" {
+				r.Units[value] = unit
+			}
+		}
+	}
+	slices.Sort(r.Failed)
+}
