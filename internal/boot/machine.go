@@ -133,12 +133,12 @@ func (m *Machine) Dir() string { return m.dir }
 
 // Seed is what cloud-init finds at the next boot. kops' nodeup.sh in it is told to trust the stand-in of nodeup.
 func (m *Machine) Seed(userData []byte, instanceID string) error {
-	userData, err := gunzip(userData)
+	userData, err := trustStandIn(userData)
 	if err != nil {
 		return err
 	}
 	meta := "instance-id: " + instanceID + "\nlocal-hostname: kops-node\n"
-	if err := m.WriteFile(File{Path: seedDir + "/user-data", Content: trustStandIn(userData)}); err != nil {
+	if err := m.WriteFile(File{Path: seedDir + "/user-data", Content: userData}); err != nil {
 		return err
 	}
 	return m.WriteFile(File{Path: seedDir + "/meta-data", Content: []byte(meta)})
