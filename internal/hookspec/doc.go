@@ -1,6 +1,7 @@
 package hookspec
 
 import (
+	"fmt"
 	"strings"
 
 	"kopshook.dev/kopshook/internal/report"
@@ -14,35 +15,62 @@ type Doc struct {
 	places map[string]place
 }
 
-// place is where a field stands: its key (of a list item: the item) and its value. Lines and columns count from 1.
+// place is where a value stands. Lines and columns count from 1.
 type place struct {
-	keyLine, keyCol int
-	line, col       int
+	keyLine, keyCol int    // its key; of a list item: its first character
+	line, col       int    // a scalar: its first character; a mapping or list: its key
+	scalar          string // what it says, if it is a scalar
 }
 
-// Pos returns where the field at path stands, for instance "spec.hooks[1].files[0].mode": the value of a scalar, the
-// key of a mapping or a list, the first character of a list item. A field that is not there is where its nearest
-// parent is.
+// Pos returns where the value at path stands, for instance "spec.hooks[1].files[0].mode": the first character of a
+// scalar or of a list item, the key of a mapping or a list. A field that is not there is where its nearest parent is.
 func (d *Doc) Pos(path string) report.Position {
-	for ; path != ""; path = parent(path) {
-		if p, ok := d.places[path]; ok {
-			return report.Position{File: d.File, Line: p.line, Col: p.col}
-		}
-	}
-	return report.Position{File: d.File, Line: 1, Col: 1}
+	p := d.nearest(path)
+	return report.Position{File: d.File, Line: p.line, Col: p.col}
 }
 
-// KeyPos is like Pos, but for the key of the field.
+// KeyPos is like Pos, but always for the key.
 func (d *Doc) KeyPos(path string) report.Position {
-	for ; path != ""; path = parent(path) {
-		if p, ok := d.places[path]; ok {
-			return report.Position{File: d.File, Line: p.keyLine, Col: p.keyCol}
-		}
-	}
-	return report.Position{File: d.File, Line: 1, Col: 1}
+	p := d.nearest(path)
+	return report.Position{File: d.File, Line: p.keyLine, Col: p.keyCol}
 }
 
-// parent of "a.b[0]" is "a.b", of "a.b" it is "a".
+func (d *Doc) nearest(path string) place {
+	for ; path != ""; path = parent(path) {
+		if p, ok := d.places[path]; ok {
+			return p
+		}
+	}
+	if p, ok := d.places[""]; ok {
+		return p
+	}
+	return place{keyLine: 1, keyCol: 1, line: 1, col: 1}
+}
+
+// given says whether the document has a value at path.
+func (d *Doc) given(path string) bool {
+	_, ok := d.places[path]
+	return ok
+}
+
+// join appends a key to a path: "a.key", or `a["k.e.y"]` where the key is no plain word.
+func join(path, key string) string {
+	plain := key != "" && !strings.ContainsFunc(key, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	switch {
+	case !plain:
+		return fmt.Sprintf("%s[%q]", path, key)
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+// item appends an index to a path: "a[0]".
+func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+
+// parent of "a.b[0]" is "a.b", of "a.b" it is "a". Of a key with dots in it, it may be no path at all.
 func parent(path string) string {
 	if i := strings.LastIndexAny(path, ".["); i >= 0 {
 		return path[:i]

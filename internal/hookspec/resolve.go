@@ -2,8 +2,8 @@ package hookspec
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -11,13 +11,14 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// Resolved is one hook for one instance group: overrides applied, one phase, all defaults set.
+// Resolved is one hook for one instance group: overrides applied, one phase, all defaults set. What it points to
+// belongs to the spec and must not be changed.
 type Resolved struct {
 	Doc     *Doc
 	Path    string // of the hook in the spec: "spec.hooks[1]"
 	Runtime string // "v1"
 
-	Name            string // NAME, or NAME-PHASE where the spec lists phases
+	Name            string // NAME, or NAME-PHASE where the spec lists several phases
 	Phase           Phase
 	Weight          int
 	EveryBoot       bool
@@ -35,62 +36,202 @@ type Resolved struct {
 	CleanUp         bool   // cleanup: on-success
 	Files           []File // Mode and Owner are set
 	DropIns         []DropIn
-	CloudConfig     *yaml.Node // a mapping without anchors, aliases and merge keys, or nil
+	CloudConfig     *yaml.Node // a mapping without anchors, aliases, merge keys and comments, or nil
 
-	origin map[string]string // field -> path of the mapping that gave it, where that is an override
+	origin map[string]string // see Doc.override
 }
 
 // FieldPath returns the path of a field of the hook ("script", "files[0].mode", "env.DRIVER") in the spec: that of
 // the override which gave it, or the hook's own.
-func (h *Resolved) FieldPath(field string) string {
-	for f := field; f != ""; f = parent(f) {
-		if base, ok := h.origin[f]; ok {
-			return base + "." + field
-		}
-	}
-	return h.Path + "." + field
-}
+func (h *Resolved) FieldPath(field string) string { return fieldPath(h.Path, h.origin, field) }
 
 // Pos returns where a field of the hook stands, or would stand.
 func (h *Resolved) Pos(field string) report.Position { return h.Doc.Pos(h.FieldPath(field)) }
 
-// Resolve returns the enabled hooks of the spec for g, whether it selects g or not: overrides applied in their order,
-// phase lists expanded, defaults set. The spec must be free of errors.
-func (d *Doc) Resolve(g Group) []Resolved {
-	var out []Resolved
-	for i := range d.Spec.Spec.Hooks {
-		h := &d.Spec.Spec.Hooks[i]
-		phases := h.Phase
-		if len(phases) == 0 {
-			phases = PhaseList{PreNodeup}
-		}
-		for _, p := range phases {
-			name := h.Name
-			if len(phases) > 1 {
-				name += "-" + string(p)
-			}
-			r := Resolved{Doc: d, Path: fmt.Sprintf("spec.hooks[%d]", i), Runtime: "v1", Name: name, Phase: p,
-				Script: h.Script, Source: h.Source, Verify: h.Verify, Env: h.Env, Timeout: 20 * time.Minute, Attempts: 3,
-				RetryDelay: 10 * time.Second, Before: h.Before, RebootExitCodes: h.RebootExitCodes, Files: h.Files,
-				DropIns: h.DropIns, CloudConfig: h.CloudConfig}
-			out = append(out, r)
-		}
+// phases returns the phases of the hook, or the default.
+func (h *Hook) phases() []Phase {
+	if len(h.Phase) == 0 {
+		return []Phase{Phase(hookObject.Field("phase").Default)}
 	}
+	return h.Phase
+}
+
+// nameIn returns what the hook is called in one of its phases.
+func (h *Hook) nameIn(p Phase) string {
+	if len(h.phases()) > 1 {
+		return h.Name + "-" + string(p)
+	}
+	return h.Name
+}
+
+// Resolve returns the enabled hooks of the spec as they are for g, whether the spec selects g or not. The spec must
+// be free of mistakes.
+func (d *Doc) Resolve(g Group) []Resolved {
+	out, _ := d.resolve(g)
 	return out
 }
 
+// resolve also returns the hooks that more than one override has changed.
+func (d *Doc) resolve(g Group) (out []Resolved, changed []changedHook) {
+	for i, h := range d.Spec.Spec.Hooks {
+		origin := map[string]string{}
+		times := 0
+		for j := range d.Spec.Spec.Overrides {
+			o := &d.Spec.Spec.Overrides[j]
+			if by, ok := o.Hooks[h.Name]; ok && o.Selector.matches(g) {
+				d.override(&h, origin, join(item("spec.overrides", j)+".hooks", h.Name), &by)
+				times++
+			}
+		}
+		if h.Enabled != nil && !*h.Enabled {
+			continue
+		}
+		p := item("spec.hooks", i)
+		if times > 1 {
+			changed = append(changed, changedHook{h, p, origin})
+		}
+		for _, phase := range h.phases() {
+			out = append(out, d.inPhase(&h, p, phase, origin))
+		}
+	}
+	return out, changed
+}
+
+type changedHook struct {
+	hook   Hook
+	path   string
+	origin map[string]string
+}
+
+// inPhase sets the hook's defaults for one of its phases.
+func (d *Doc) inPhase(h *Hook, p string, phase Phase, origin map[string]string) Resolved {
+	spec := &d.Spec.Spec
+	text := func(field string, said *string) string {
+		if said != nil {
+			return *said
+		}
+		return hookObject.Field(field).DefaultFor(phase)
+	}
+	number := func(field string, said *int) int {
+		if said != nil {
+			return *said
+		}
+		n, _ := strconv.Atoi(hookObject.Field(field).DefaultFor(phase))
+		return n
+	}
+	span := func(field string, said *Duration) time.Duration {
+		if said != nil {
+			return time.Duration(*said)
+		}
+		t, _ := time.ParseDuration(hookObject.Field(field).DefaultFor(phase))
+		return t
+	}
+	r := Resolved{
+		Doc:             d,
+		Path:            p,
+		Runtime:         cmp.Or(spec.Runtime, specObject.Field("runtime").Default),
+		Name:            h.nameIn(phase),
+		Phase:           phase,
+		Weight:          number("weight", h.Weight),
+		EveryBoot:       text("run", h.Run) == "every-boot",
+		Script:          h.Script,
+		Source:          h.Source,
+		Verify:          h.Verify,
+		Env:             h.Env,
+		Timeout:         span("timeout", h.Timeout),
+		Attempts:        number("attempts", h.Attempts),
+		RetryDelay:      span("retryDelay", h.RetryDelay),
+		Continue:        text("onFailure", h.OnFailure) == "continue",
+		Before:          h.Before,
+		RebootExitCodes: h.RebootExitCodes,
+		Compress:        spec.Compress,
+		CleanUp:         text("cleanup", h.Cleanup) == "on-success",
+		Files:           slices.Clone(h.Files),
+		DropIns:         h.DropIns,
+		CloudConfig:     h.CloudConfig,
+		origin:          origin,
+	}
+	if h.Compress != nil {
+		r.Compress = *h.Compress
+	}
+	if hookObject.Field("compress").Refused(phase) != nil {
+		r.Compress = false
+	}
+	for i := range r.Files {
+		f := &r.Files[i]
+		if f.Mode == nil {
+			f.Mode = ptr("0644")
+		}
+		if f.Owner == nil {
+			f.Owner = ptr(fileObject.Field("owner").Default)
+		}
+	}
+	return r
+}
+
 // ForGroup returns the hooks of all specs that select g, in the order in which they run: phase, weight, name. It
-// reports what the specs do not agree about: two hooks of one name, two runtimes, one file or drop-in placed twice.
+// reports what cannot be together: two hooks of one name, two runtimes, a file that two hooks place. What concerns
+// several instance groups is said once in a report.
 func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 	var out []Resolved
+	var first *Doc
 	for _, d := range docs {
-		if d.Selects(g) {
-			out = append(out, d.Resolve(g)...)
+		if !d.Selects(g) {
+			continue
 		}
+		hooks, changed := d.resolve(g)
+		for _, c := range changed {
+			newDecoder(d, r).checkTogether(&c.hook, c.path, c.origin)
+		}
+		if first == nil {
+			first = d
+		} else if a, b := first.runtime(), d.runtime(); a != b {
+			conflict(r, d.Pos("spec.runtime"), "spec.runtime", "give both the same runtime",
+				"runtime is %s, but %s for another spec of instance group `%s` (%s)", b, a, g.Name, first.Pos("spec.runtime"))
+		}
+		out = append(out, hooks...)
 	}
 	slices.SortStableFunc(out, func(a, b Resolved) int {
 		return cmp.Or(cmp.Compare(slices.Index(Phases, a.Phase), slices.Index(Phases, b.Phase)),
 			cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Name, b.Name))
 	})
+	checkConflicts(out, g, r)
 	return out
+}
+
+func (d *Doc) runtime() string {
+	return cmp.Or(d.Spec.Spec.Runtime, specObject.Field("runtime").Default)
+}
+
+// checkConflicts reports hooks of one name and files of one path.
+func checkConflicts(hooks []Resolved, g Group, r *report.Report) {
+	names, files := map[string]*Resolved{}, map[string]*Resolved{}
+	filePos := map[string]report.Position{}
+	for i := range hooks {
+		h := &hooks[i]
+		if other := names[h.Name]; other != nil {
+			conflict(r, h.Pos("name"), h.FieldPath("name"), "rename one of the two, or let their selectors exclude each other",
+				"hook `%s` is there twice for instance group `%s`, also at %s", h.Name, g.Name, other.Pos("name"))
+		}
+		names[h.Name] = h
+		for j, f := range h.Files {
+			field := item("files", j) + ".path"
+			// a hook of several phases places its own files each time
+			if other := files[f.Path]; other != nil && (other.Doc != h.Doc || other.Path != h.Path) {
+				conflict(r, h.Pos(field), h.FieldPath(field), "place it with one of the two hooks, or let their selectors exclude each other",
+					"file %q is placed by two hooks of instance group `%s`, `%s` and `%s` (%s)", f.Path, g.Name, h.Name, other.Name, filePos[f.Path])
+				continue
+			}
+			files[f.Path] = h
+			filePos[f.Path] = h.Pos(field)
+		}
+	}
+}
+
+// conflict adds an error unless one is there for the same place: the next instance group has the same conflict.
+func conflict(r *report.Report, pos report.Position, path, remedy, format string, args ...any) {
+	said := slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Position == pos && f.Path == path })
+	if !said {
+		r.Errorf(pos, path, remedy, format, args...)
+	}
 }

@@ -14,7 +14,7 @@ type Group struct {
 	NodeLabels map[string]string // spec.nodeLabels
 }
 
-// Selection says whether a selector selects an instance group, and how.
+// Selection says whether a spec selects an instance group, and how.
 type Selection int
 
 const (
@@ -25,51 +25,48 @@ const (
 	ByName
 )
 
-// Selection says whether the spec selects g, and how.
-func (d *Doc) Selection(g Group) Selection { return d.Spec.Spec.Selector.Selection(g) }
-
 // Selects says whether the spec selects g.
 func (d *Doc) Selects(g Group) bool { return d.Selection(g) != NotSelected }
 
-// Selection says whether s selects g, and how. A nil selector selects nothing. Bastions have no kubelet: they are
-// selected only by the role Bastion or by their exact name.
-func (s *Selector) Selection(g Group) Selection {
-	if s == nil {
-		return NotSelected
-	}
-	matchAny := func(globs []string, value string) bool {
-		return slices.ContainsFunc(globs, func(glob string) bool {
-			ok, err := path.Match(glob, value)
-			return ok && err == nil
-		})
-	}
-	contains := func(have, want map[string]string) bool {
-		for k, v := range want {
-			if got, ok := have[k]; !ok || got != v {
-				return false
-			}
-		}
-		return true
-	}
-	exact := slices.Contains(s.Names, g.Name)
-	roles := slices.Clone(s.Roles)
-	for i, r := range roles {
-		if r == "Master" {
-			roles[i] = "ControlPlane"
-		}
-	}
+// Selection says whether the spec selects g, and how. Bastions have no kubelet: they are selected only by the role
+// Bastion or by their exact name.
+func (d *Doc) Selection(g Group) Selection {
+	s := d.Spec.Spec.Selector
 	switch {
-	case len(s.Clusters) > 0 && !matchAny(s.Clusters, g.Cluster),
-		len(s.Names) > 0 && !matchAny(s.Names, g.Name),
-		matchAny(s.ExcludeNames, g.Name),
-		len(roles) > 0 && !slices.Contains(roles, g.Role),
-		!contains(g.Labels, s.MatchLabels),
-		!contains(g.NodeLabels, s.NodeLabels):
+	case !s.matches(g):
 		return NotSelected
-	case exact:
+	case slices.Contains(s.Names, g.Name):
 		return ByName
-	case g.Role == "Bastion" && !slices.Contains(roles, "Bastion"):
+	case g.Role == "Bastion" && !slices.Contains(s.Roles, "Bastion"):
 		return NotSelected
 	}
 	return ByPattern
+}
+
+// matches says whether all that the selector names matches g. A nil selector matches nothing.
+func (s *Selector) matches(g Group) bool {
+	return s != nil &&
+		(s.Clusters == nil || matchesAny(s.Clusters, g.Cluster)) &&
+		(s.Names == nil || matchesAny(s.Names, g.Name)) &&
+		!matchesAny(s.ExcludeNames, g.Name) &&
+		(s.Roles == nil || slices.Contains(s.Roles, g.Role) || g.Role == "ControlPlane" && slices.Contains(s.Roles, "Master")) &&
+		contains(g.Labels, s.MatchLabels) &&
+		contains(g.NodeLabels, s.NodeLabels)
+}
+
+func matchesAny(globs []string, name string) bool {
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		ok, err := path.Match(glob, name)
+		return ok && err == nil
+	})
+}
+
+// contains says whether have holds all that want holds.
+func contains(have, want map[string]string) bool {
+	for k, v := range want {
+		if got, ok := have[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
 }

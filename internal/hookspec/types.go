@@ -124,8 +124,20 @@ type PhaseList []Phase
 // URLList is one URL or several mirrors of the same file.
 type URLList []string
 
-// Duration is a Go duration ("90s", "20m", "1h30m").
+// Duration is a Go duration of whole seconds ("90s", "20m", "1h30m").
 type Duration time.Duration
+
+// String is the shortest form: "20m", not "20m0s".
+func (d Duration) String() string {
+	s := time.Duration(d).String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
 
 // Bytes returns the content that stands in the spec itself, Content or the decoded ContentBase64, and whether there is
 // one.

@@ -1,0 +1,255 @@
+package hookspec
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// checkScript sees to it that the kernel can start a script: it begins with #! and an absolute path.
+func (d *decoder) checkScript(p, label, s string) {
+	first, _, _ := strings.Cut(s, "\n")
+	interpreter, shebang := strings.CutPrefix(first, "#!")
+	trimmed := strings.TrimLeft(s, " \t\r\n\ufeff")
+	word, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	switch {
+	case strings.HasPrefix(s, "\ufeff"):
+		d.errorf(p, "save it without a byte order mark", "`%s` begins with a byte order mark", label)
+	case !shebang && strings.HasPrefix(trimmed, "#!"):
+		d.errorf(p, "move #! to the very beginning", "`%s` has white space before its #!", label)
+	case !shebang && strings.HasPrefix(trimmed, "#cloud-config"):
+		d.errorf(p, "put the keys below `cloudConfig:`", "`%s` is cloud-config, not a script", label)
+	case !shebang && word != "" && !strings.Contains(strings.TrimSpace(s), "\n") && !strings.ContainsAny(word, " \t;|&$") && path.Ext(word) != "":
+		d.errorf(p, fmt.Sprintf("did you mean `source: %s`?", shorten(word)), "`%s` does not begin with #!", label)
+	case !shebang:
+		d.errorf(p, "begin it with a line #!/bin/sh, or #!/bin/bash if it needs that", "`%s` does not begin with #!", label)
+	case strings.HasSuffix(first, "\r"):
+		d.errorf(p, "use line feeds only", "the first line of `%s` ends with a carriage return: no kernel finds that interpreter", label)
+	case !strings.HasPrefix(strings.TrimLeft(interpreter, " \t"), "/"):
+		d.errorf(p, "write #!/bin/sh, #!/bin/bash or #!/usr/bin/env python3", "`%s` begins with %q, which names no interpreter by its full path", label, shorten(first))
+	}
+}
+
+// checkVerify is checkScript, but a script without #! is taken as it is, for /bin/sh.
+func (d *decoder) checkVerify(p, s string) {
+	switch trimmed := strings.TrimLeft(s, " \t\r\n\ufeff"); {
+	case trimmed == "":
+		d.errorf(p, "give it a command, or remove it", "`verify` is empty")
+	case strings.HasPrefix(trimmed, "#!"):
+		d.checkScript(p, "verify", s)
+	}
+}
+
+// checkSource sees to it that a source may be one; whether it is there, internal/source finds out. inline is the
+// field for what stands in the spec itself.
+func (d *decoder) checkSource(p, s, inline string) {
+	switch {
+	case strings.TrimSpace(s) == "":
+		d.errorf(p, "", "`source` is empty")
+	case strings.ContainsAny(s, "\n\r\x00"):
+		d.errorf(p, fmt.Sprintf("did you mean `%s`?", inline), "`source` is text of several lines, not the place of a file")
+	}
+}
+
+func (d *decoder) checkEnv(p, name, value string) {
+	if d.bad[p] {
+		return
+	}
+	legal := name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	switch {
+	case !legal:
+		d.keyErrorf(p, "use letters, digits and underscores; no digit first", "%q cannot be the name of a variable", shorten(name))
+	case strings.HasPrefix(name, "KOPSHOOK_"):
+		d.keyErrorf(p, "choose another name", "variable `%s`: names that begin with KOPSHOOK_ are kopshook's own", shorten(name))
+	case strings.Contains(value, "\x00"):
+		d.errorf(p, "", "variable `%s` holds a NUL, which no environment can", name)
+	}
+}
+
+func (d *decoder) checkBefore(p string, units []string) {
+	seen := map[string]bool{}
+	for i, unit := range units {
+		at := item(p, i)
+		if d.bad[at] {
+			continue
+		}
+		if wrong, remedy := beforeError(unit); wrong != "" {
+			d.errorf(at, remedy, "`before` names %q, which %s", shorten(unit), wrong)
+		} else if seen[unit] {
+			d.errorf(at, "remove it", "`before` names %q twice", unit)
+		}
+		seen[unit] = true
+	}
+}
+
+func (d *decoder) checkFiles(p string, files []File) {
+	first := map[string]string{}
+	for i := range files {
+		f, at := &files[i], item(p, i)
+		if f.Path != "" && !d.bad[at+".path"] {
+			if wrong, remedy := pathError(f.Path); wrong != "" {
+				d.errorf(at+".path", remedy, "`path` is %q, which %s", shorten(f.Path), wrong)
+			} else if other, twice := first[f.Path]; twice {
+				d.errorf(at+".path", "remove one of them", "file %q is there twice, first in line %d", shorten(f.Path), d.doc.Pos(other).Line)
+			} else {
+				first[f.Path] = at + ".path"
+			}
+		} else if d.doc.given(at+".path") && !d.bad[at+".path"] {
+			d.errorf(at+".path", "", "`path` is empty")
+		}
+		d.checkFileContent(at, f)
+	}
+}
+
+// checkFileContent sees to it that a file has exactly one content.
+func (d *decoder) checkFileContent(at string, f *File) {
+	var given []string
+	for _, field := range []string{"content", "contentBase64", "source", "url"} {
+		if d.doc.given(at + "." + field) {
+			given = append(given, field)
+		}
+	}
+	switch {
+	case len(given) == 0 && !d.bad[at]:
+		if !d.unknownIn(at, &fileObject) {
+			d.errorf(at, "give it one of `content`, `contentBase64`, `source` and `url`", "the file has no content")
+		}
+		return
+	case len(given) > 1:
+		d.keyErrorf(at+"."+given[1], "keep one of them", "`%s` and `%s` are both given", given[0], given[1])
+		return
+	}
+	if f.ContentBase64 != nil && !d.bad[at+".contentBase64"] {
+		if _, err := decodeBase64(*f.ContentBase64); err != nil {
+			d.errorf(at+".contentBase64", "make it with base64(1)", "`contentBase64` is not base64: %s", err)
+		}
+	}
+	if f.Source != nil && !d.bad[at+".source"] {
+		d.checkSource(at+".source", *f.Source, "content")
+	}
+	if f.SHA256 != nil && f.URL == nil {
+		d.keyErrorf(at+".sha256", "remove it; a source carries its checksum in the lock file, or as ?checksum=", "`sha256` goes only with `url`")
+	}
+	if f.URL == nil {
+		return
+	}
+	if f.SHA256 == nil && !d.unknownIn(at, &fileObject) {
+		d.keyErrorf(at+".url", "add the checksum that sha256sum(1) prints", "`url` needs `sha256`")
+	}
+	for i, u := range f.URL {
+		p := at + ".url"
+		if d.doc.given(item(p, i)) {
+			p = item(p, i)
+		}
+		if d.bad[p] {
+			continue
+		}
+		parsed, err := url.Parse(u)
+		switch {
+		case err != nil || strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+			d.errorf(p, "escape odd characters as %XX", "`url` is %q, which is no URL", shorten(u))
+		case parsed.Scheme != "http" && parsed.Scheme != "https":
+			d.errorf(p, "embed it with `source`", "`url` is %q; nodes download over http and https only", shorten(u))
+		case parsed.Host == "":
+			d.errorf(p, "", "`url` is %q, which has no host", shorten(u))
+		}
+	}
+}
+
+// ownPlaces are kopshook's on a node.
+var ownPlaces = []string{"/opt/kopshook", "/run/kopshook", "/var/lib/kopshook"}
+
+// pathError says why a file cannot go to a path, "" when it can.
+func pathError(p string) (wrong, remedy string) {
+	switch {
+	case !strings.HasPrefix(p, "/"):
+		return "is not absolute", "begin it with /"
+	case strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return "holds control characters", ""
+	case strings.HasSuffix(p, "/"):
+		return "is a folder", "end it with the name of the file"
+	case path.Clean(p) != p:
+		return "is not in its shortest form", fmt.Sprintf("write %q", path.Clean(p))
+	case strings.HasPrefix(p, "/etc/systemd/system/kopshook-"), strings.HasPrefix(p, "/etc/systemd/system/") && strings.HasPrefix(path.Base(p), "kopshook-"):
+		return "is kopshook's own", "use `dropIns` for drop-ins, or another name"
+	}
+	for _, own := range ownPlaces {
+		if p == own || strings.HasPrefix(p, own+"/") {
+			return "is kopshook's own", "choose another folder"
+		}
+	}
+	return "", ""
+}
+
+func (d *decoder) checkDropIns(p string, dropIns []DropIn) {
+	first := map[string]string{}
+	for i, u := range dropIns {
+		at := item(p, i)
+		if d.doc.given(at+".unit") && !d.bad[at+".unit"] {
+			if wrong, remedy := unitError(u.Unit); wrong != "" {
+				d.errorf(at+".unit", remedy, "`unit` is %q, which %s", shorten(u.Unit), wrong)
+			} else if other, twice := first[u.Unit]; twice {
+				d.errorf(at+".unit", "put both contents into one drop-in", "a drop-in for %q is there twice, first in line %d", u.Unit, d.doc.Pos(other).Line)
+			} else {
+				first[u.Unit] = at + ".unit"
+			}
+		}
+		if d.doc.given(at+".content") && !d.bad[at+".content"] {
+			d.checkSection(at+".content", u.Content)
+		}
+	}
+}
+
+// checkSection sees to it that a drop-in begins with a section: systemd ignores assignments before one.
+func (d *decoder) checkSection(p, content string) {
+	if strings.Contains(content, "\x00") {
+		d.errorf(p, "", "`content` holds a NUL, with which systemd refuses the drop-in")
+		return
+	}
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] != '[' || line[len(line)-1] != ']' {
+			d.errorf(p, "begin it with [Unit] or [Service]", "`content` does not begin with a section: systemd ignores what stands before one")
+		}
+		return
+	}
+	d.errorf(p, "write [Unit] or [Service] and below it what changes", "`content` is empty")
+}
+
+// refusedCloudConfig are keys that kopshook writes itself, or that would change how its parts are merged.
+var refusedCloudConfig = []struct{ key, why, remedy string }{
+	{"bootcmd", "is what phase boot is made of", "use a hook with `phase: boot`"},
+	{"runcmd", "runs after nodeup and beside the kubelet", "use `script`, with a phase"},
+	{"write_files", "is what hooks are made of", "use `files`"},
+	{"merge_how", "is set by kopshook", "remove it: lists are appended, and keys of earlier parts win"},
+	{"merge_type", "is set by kopshook", "remove it: lists are appended, and keys of earlier parts win"},
+}
+
+func (d *decoder) checkCloudConfig(p string, n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, val := n.Content[i], n.Content[i+1]
+		at := join(p, key.Value)
+		if key.ShortTag() != "!!str" {
+			d.keyErrorf(at, "", "key `%s` of cloudConfig must be a string, not %s", shorten(key.Value), describe(key))
+		}
+		for _, refused := range refusedCloudConfig {
+			if key.Value == refused.key {
+				d.keyErrorf(at, refused.remedy, "`cloudConfig` cannot have the key `%s`: it %s", refused.key, refused.why)
+			}
+		}
+		if val.ShortTag() == "!!null" {
+			d.errorf(at, "give it a value, or remove it", "key `%s` of cloudConfig has no value: cloud-init would drop what later parts say", shorten(key.Value))
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package hookspec
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// reservedNames would make units or files that kopshook needs for itself.
+var reservedNames = []string{"gate", "runtime", "run"}
+
+// validate checks what single values cannot show.
+func (d *decoder) validate() {
+	spec := &d.doc.Spec.Spec
+	d.checkSelector("spec.selector", spec.Selector)
+	d.checkNames()
+	for i := range spec.Hooks {
+		p := item("spec.hooks", i)
+		d.checkHook(p, &spec.Hooks[i], spec.Hooks[i].phases())
+		before := len(d.r.Findings)
+		d.checkTogether(&spec.Hooks[i], p, nil)
+		d.unsound[p] = len(d.r.Findings) > before
+	}
+	for i, o := range spec.Overrides {
+		p := item("spec.overrides", i)
+		d.checkSelector(p+".selector", o.Selector)
+		for _, name := range slices.Sorted(maps.Keys(o.Hooks)) {
+			d.checkOverride(join(p+".hooks", name), name, o.Hooks[name])
+		}
+	}
+}
+
+func (d *decoder) checkSelector(p string, s *Selector) {
+	if s == nil {
+		return
+	}
+	for _, list := range []struct {
+		field string
+		globs []string
+	}{{"clusters", s.Clusters}, {"names", s.Names}, {"excludeNames", s.ExcludeNames}} {
+		for i, glob := range list.globs {
+			at := item(p+"."+list.field, i)
+			if d.bad[at] {
+				continue
+			}
+			_, err := path.Match(glob, "")
+			switch {
+			case glob == "":
+				d.errorf(at, "", "`%s[%d]` is empty", list.field, i)
+			case strings.ContainsAny(glob, "{},"):
+				d.errorf(at, "globs know *, ?, [a-z] and [^a-z]; write one item for each name", "`%s[%d]` is %q, which no name matches", list.field, i, glob)
+			case strings.Contains(glob, "[!"):
+				d.errorf(at, "write [^...] for any other character", "`%s[%d]` is %q; a glob negates with ^", list.field, i, glob)
+			case err != nil:
+				d.errorf(at, "globs know *, ?, [a-z] and [^a-z]", "`%s[%d]` is %q, which is no glob", list.field, i, shorten(glob))
+			}
+		}
+		d.checkEmpty(p+"."+list.field, list.field, list.globs)
+	}
+	d.checkEmpty(p+".roles", "roles", s.Roles)
+}
+
+// checkEmpty refuses an empty list in a selector: some would take it for "none", others for "all".
+func (d *decoder) checkEmpty(p, field string, list []string) {
+	if d.doc.given(p) && len(list) == 0 && !d.bad[p] {
+		d.errorf(p, "remove it to select all", "`%s` is an empty list", field)
+	}
+}
+
+// checkNames sees to it that no two hooks make units of the same name.
+func (d *decoder) checkNames() {
+	first := map[string]string{} // expanded name -> path
+	for i := range d.doc.Spec.Spec.Hooks {
+		h := &d.doc.Spec.Spec.Hooks[i]
+		p := item("spec.hooks", i) + ".name"
+		if h.Name == "" || d.bad[p] {
+			continue
+		}
+		for _, phase := range h.phases() {
+			name := h.nameIn(phase)
+			switch other, twice := first[name]; {
+			case slices.Contains(reservedNames, name):
+				d.errorf(p, "choose another name", "`name` is %q, which kopshook uses itself", name)
+			case twice && other != p:
+				d.errorf(p, "rename one of the two", "hook `%s` is there twice, first in line %d", name, d.doc.Pos(other).Line)
+			case len(name) > 63:
+				d.errorf(p, "choose a shorter name", "with its phase the hook is called %q, which is longer than 63 characters", name)
+			default:
+				first[name] = p
+				continue
+			}
+			break // one message about a name is enough
+		}
+	}
+}
+
+// checkHook checks the fields that are given at path p for the phases of the hook, each by itself.
+func (d *decoder) checkHook(p string, h *Hook, phases []Phase) {
+	d.checkPhases(p, phases)
+	d.checkMatrix(p, phases)
+	if h.Script != nil && !d.bad[p+".script"] {
+		d.checkScript(p+".script", "script", *h.Script)
+	}
+	if h.Verify != nil && !d.bad[p+".verify"] {
+		d.checkVerify(p+".verify", *h.Verify)
+	}
+	if h.Source != nil && !d.bad[p+".source"] {
+		d.checkSource(p+".source", *h.Source, "script")
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
+		d.checkEnv(join(p+".env", name), name, h.Env[name])
+	}
+	d.checkBefore(p+".before", h.Before)
+	for i, code := range h.RebootExitCodes {
+		if at := item(p+".rebootExitCodes", i); slices.Contains(h.RebootExitCodes[:i], code) && !d.bad[at] {
+			d.errorf(at, "remove it", "exit code %d is there twice", code)
+		}
+	}
+	d.checkFiles(p+".files", h.Files)
+	d.checkDropIns(p+".dropIns", h.DropIns)
+	d.checkCloudConfig(p+".cloudConfig", h.CloudConfig)
+}
+
+func (d *decoder) checkPhases(p string, phases []Phase) {
+	for i, phase := range phases {
+		if at := item(p+".phase", i); slices.Contains(phases[:i], phase) && d.doc.given(at) && !d.bad[at] {
+			d.errorf(at, "remove it", "phase `%s` is there twice", phase)
+		}
+	}
+}
+
+// checkMatrix refuses fields that do not go with one of the phases.
+func (d *decoder) checkMatrix(p string, phases []Phase) {
+	for i := range hookObject.Fields {
+		f := &hookObject.Fields[i]
+		at := join(p, f.Name)
+		if !d.doc.given(at) {
+			continue
+		}
+		for _, phase := range phases {
+			refused := f.Refused(phase)
+			if refused == nil || refused.Except != "" && d.doc.places[at].scalar == refused.Except {
+				continue
+			}
+			what := "`" + f.Name + "`"
+			if refused.Except != "" && !d.bad[at] {
+				what = fmt.Sprintf("`%s: %s`", f.Name, d.doc.places[at].scalar)
+			}
+			d.keyErrorf(at, refused.Remedy, "%s does not go with phase `%s`: %s", what, phase, refused.Why)
+			break
+		}
+	}
+}
+
+// checkTogether checks fields of a hook against each other. origin tells the fields that overrides gave.
+func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
+	at := func(field string) string { return fieldPath(p, origin, field) }
+	if h.Script != nil && h.Source != nil {
+		d.keyErrorf(at("source"), "keep one of them", "`script` and `source` are both given")
+	}
+	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && h.CloudConfig == nil && !d.unknownIn(p, &hookObject) {
+		d.errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
+	}
+	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run == "every-boot" {
+		d.errorf(at("cleanup"), "remove `cleanup`, or `run: every-boot`", "`cleanup: on-success` does not go with `run: every-boot`: the next boot needs the script again")
+	}
+	const twice = "`%s` does not go with several phases: it would be there twice"
+	if len(h.phases()) > 1 && len(h.DropIns) > 0 {
+		d.keyErrorf(at("dropIns"), "put it into a hook of its own", twice, "dropIns")
+	}
+	if len(h.phases()) > 1 && h.CloudConfig != nil {
+		d.keyErrorf(at("cloudConfig"), "put it into a hook of its own", twice, "cloudConfig")
+	}
+}
+
+// unknownIn says whether the object at p has an unknown key: most likely it is what seems to be missing.
+func (d *decoder) unknownIn(p string, o *Object) bool {
+	for bad := range d.bad {
+		rest, ok := strings.CutPrefix(bad, p+".")
+		if ok && !strings.ContainsAny(rest, ".[") && o.Field(rest) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// checkOverride checks the fields that an override gives the hook called name, and the hook that it makes.
+func (d *decoder) checkOverride(p, name string, o Hook) {
+	var names []string
+	var base *Hook
+	var basePath string
+	for i := range d.doc.Spec.Spec.Hooks {
+		h := &d.doc.Spec.Spec.Hooks[i]
+		names = append(names, h.Name)
+		if h.Name == name {
+			base, basePath = h, item("spec.hooks", i)
+		}
+	}
+	if base == nil {
+		remedy := "the hooks of this spec are " + enumerate(names, "and")
+		if near := report.Nearest(name, names); near != "" {
+			remedy = "did you mean `" + near + "`?"
+		}
+		d.keyErrorf(p, remedy, "there is no hook `%s` to override", shorten(name))
+		return
+	}
+	for _, field := range []string{"name", "phase"} {
+		if at := p + "." + field; d.doc.given(at) {
+			d.keyErrorf(at, "make it a hook of its own, with `enabled: false` here", "`%s` cannot be overridden", field)
+		}
+	}
+	o.Phase = nil
+	d.checkHook(p, &o, base.phases())
+	merged, origin := *base, map[string]string{}
+	d.doc.override(&merged, origin, p, &o)
+	if !d.unsound[basePath] {
+		d.checkTogether(&merged, basePath, origin)
+	}
+}
