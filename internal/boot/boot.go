@@ -109,7 +109,11 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 	var following sync.WaitGroup
 	ended := make(chan struct{})
 	following.Go(func() { s.follow(ended) })
-	err := m.runContainer(running, out)
+	run := m.runContainer
+	if m.config.VM {
+		run = m.runVM
+	}
+	err := run(running, out)
 	close(ended)
 	following.Wait()
 

@@ -18,6 +18,9 @@ type Config struct {
 	InstanceID string
 	// DiskSize in bytes makes a small disk, in memory; 0 means as large as the folder it is in.
 	DiskSize int64
+	// VM boots a virtual machine with a kernel of its own in place of a container: slow where the processor cannot help.
+	// Its disk can be changed before the first boot only, and not read.
+	VM bool
 	// Network gives the node this machine's network; without, it has a loopback device only.
 	Network bool
 	// Dir is where the machine's files are kept. Empty means a temporary folder that Close removes.
