@@ -1,6 +1,11 @@
 package instancegroups
 
-import "k8s.io/kops/pkg/apis/kops"
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/kops/pkg/apis/kops"
+)
 
 // Group is an InstanceGroup in a file.
 type Group struct {
@@ -18,15 +23,85 @@ type Group struct {
 	// ClusterObject is the Cluster that the group belongs to. Parse sets it when it is in the same file; callers may
 	// set it when they know it from elsewhere.
 	ClusterObject *Cluster
+
+	section *section
+	object  object
+	parts   []part
+
+	set  bool
+	ours []kops.UserData
 }
 
-// UserData returns the parts of the group with all edits: the user's own, then ours.
-func (g *Group) UserData() []kops.UserData { return nil }
+// UserData returns the parts of the group: as they are in the file or, after SetUserData, the user's and then ours.
+func (g *Group) UserData() []kops.UserData {
+	if !g.set {
+		return slices.Clone(g.Object.Spec.AdditionalUserData)
+	}
+	return append(g.theirs(), g.ours...)
+}
+
+func (g *Group) theirs() []kops.UserData {
+	var theirs []kops.UserData
+	for _, p := range g.parts {
+		if !p.ours() {
+			theirs = append(theirs, p.UserData)
+		}
+	}
+	return theirs
+}
 
 // SetUserData replaces all parts named kopshook-*. The others are kept, in their order, before ours. Every name in
-// ours must begin with Prefix. No parts of ours: the key goes too when nothing is left in it.
-func (g *Group) SetUserData(ours []kops.UserData) {}
+// ours must begin with Prefix. With no parts in ours, additionalUserData itself goes too when nothing is left in it.
+func (g *Group) SetUserData(ours []kops.UserData) {
+	g.set = true
+	g.ours = slices.Clone(ours)
+}
 
-// CannotServe says why user data does not reach the nodes of the group or breaks them, when that is so. Bastions, which
+// changed says whether what SetUserData asked for is not in the file yet. A file that says the same in another form is
+// left alone.
+func (g *Group) changed() bool {
+	if !g.set {
+		return false
+	}
+	first := len(g.parts) - len(g.ours)
+	for i := range g.parts {
+		p := &g.parts[i]
+		if i < first && p.ours() || i >= first && (p.extra || i-first < 0 || p.UserData != g.ours[i-first]) {
+			return true
+		}
+	}
+	return first < 0
+}
+
+func (g *Group) errorf(path []string, remedy, format string, args ...any) *Error {
+	return g.section.errorAt(g.section.locate(append(slices.Clone(g.object.path), path...)), path, remedy, format, args...)
+}
+
+// CannotServe says why user data does not reach the nodes of the group, or breaks them, when that is so. Bastions, which
 // have no kubelet, are for the caller to decide.
-func (g *Group) CannotServe() (reason string, cannot bool) { return "", false }
+func (g *Group) CannotServe() (reason string, cannot bool) {
+	image := strings.ToLower(g.Object.Spec.Image)
+	switch {
+	case strings.Contains(image, "flatcar") || strings.HasPrefix(image, "075585003325/"):
+		// kops docs/instance_groups.md:118; the account is Flatcar's own, as in kops' upup/pkg/fi/cloudup/awsup/aws_cloud.go:116.
+		return "its image is Flatcar, which does not read multipart user data", true
+	case strings.HasPrefix(image, "cos-cloud/"):
+		// kops tells Container-Optimized OS by its project: pkg/model/gcemodel/autoscalinggroup.go:142.
+		return "its image is Container-Optimized OS, whose cloud-init and file system are its own", true
+	case g.Object.IsKarpenterManaged():
+		// kops pkg/model/bootstrapscript.go:128: the user data of Karpenter's nodes is built without additionalUserData.
+		return "Karpenter manages it, and kops leaves additionalUserData out there", true
+	case g.ClusterObject == nil:
+		return "", false
+	}
+	cluster := g.ClusterObject.Object
+	switch gce := cluster.Spec.CloudProvider.GCE; {
+	case cluster.GetCloudProvider() == kops.CloudProviderMetal:
+		// kops pkg/commands/toolbox_enroll.go:835
+		return "the cluster runs on metal, and kops leaves additionalUserData out there", true
+	case gce != nil && gce.UseStartupScript != nil && *gce.UseStartupScript:
+		// kops pkg/model/gcemodel/autoscalinggroup.go:132
+		return "the cluster sets useStartupScript, so that GCE runs the whole message as a script", true
+	}
+	return "", false
+}

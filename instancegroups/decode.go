@@ -1,0 +1,154 @@
+package instancegroups
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agext/levenshtein"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/kops/pkg/apis/kops"
+	"k8s.io/kops/pkg/kopscodecs"
+)
+
+const kopsGroup = "kops.k8s.io"
+
+// oldVersion is what kops itself still rewrites to kops.k8s.io/v1alpha2 (pkg/kopscodecs/codecs.go:119).
+const oldVersion = "kops/v1alpha2"
+
+func isKops(apiVersion string) bool {
+	return strings.HasPrefix(apiVersion, kopsGroup+"/") || strings.HasPrefix(apiVersion, "kops/")
+}
+
+// kopsKind returns the type of an object of kops. An error has a Path, a Message and a Remedy.
+func kopsKind(d Document) (schema.GroupVersionKind, *Error) {
+	gvk := schema.GroupVersionKind{Group: kopsGroup, Kind: d.Kind}
+	switch d.APIVersion {
+	case oldVersion, kopsGroup + "/v1alpha2":
+		gvk.Version = "v1alpha2"
+	case kopsGroup + "/v1alpha3":
+		gvk.Version = "v1alpha3"
+	default:
+		return gvk, &Error{Path: "apiVersion", Message: fmt.Sprintf("kops has no apiVersion %q", d.APIVersion),
+			Remedy: "use kops.k8s.io/v1alpha2 or kops.k8s.io/v1alpha3"}
+	}
+	if d.Kind == "" {
+		return gvk, &Error{Path: "kind", Message: "the kind is missing", Remedy: "add a line: kind: InstanceGroup"}
+	}
+	if !kopscodecs.Scheme.Recognizes(gvk) {
+		e := &Error{Path: "kind", Message: fmt.Sprintf("kops has no kind %q", d.Kind)}
+		if near := nearest(d.Kind, []string{"InstanceGroup", "Cluster", "SSHCredential", "Keyset"}); near != "" {
+			e.Remedy = fmt.Sprintf("did you mean %q?", near)
+		}
+		return gvk, e
+	}
+	return gvk, nil
+}
+
+// strictDecoder is kops' decoder, with errors for what it would drop.
+var strictDecoder = sync.OnceValue(func() runtime.Decoder {
+	return serializer.NewCodecFactory(kopscodecs.Scheme, serializer.EnableStrict).UniversalDecoder(kops.SchemeGroupVersion)
+})
+
+func decodeCluster(gvk schema.GroupVersionKind, data []byte) (*Cluster, error) {
+	obj, _, err := kopscodecs.Codecs.UniversalDecoder(kops.SchemeGroupVersion).Decode(data, &gvk, nil)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := obj.(*kops.Cluster)
+	if !ok {
+		return nil, fmt.Errorf("it decodes as %T", obj)
+	}
+	return &Cluster{Name: c.Name, Object: c}, nil
+}
+
+// decode fills the group from its JSON. What is wrong goes into the section; it returns false when nothing can be
+// done with the group.
+func (g *Group) decode(gvk schema.GroupVersionKind, data []byte) bool {
+	s := g.section
+	if g.APIVersion == oldVersion {
+		if s.yaml == nil {
+			s.fail(g.errorf([]string{"apiVersion"}, "use kops.k8s.io/v1alpha2", "kops reads %s in YAML only", oldVersion))
+			return false
+		}
+		v := g.object.value.get("apiVersion")
+		data = slices.Concat(s.reading.json[g.object.value.start:v.start], []byte(`"`+kopsGroup+`/v1alpha2"`), s.reading.json[v.end:g.object.value.end])
+	}
+	obj, _, err := strictDecoder().Decode(data, &gvk, nil)
+	switch {
+	case runtime.IsStrictDecodingError(err):
+		strict, _ := runtime.AsStrictDecodingError(err)
+		g.addStrictErrors(gvk.Version, strict.Errors())
+	case err != nil:
+		s.fail(g.errorf(nil, "", "kops cannot read this InstanceGroup: %v", err))
+		return false
+	}
+	ig, ok := obj.(*kops.InstanceGroup)
+	if !ok {
+		s.fail(g.errorf(nil, "", "kops cannot read this InstanceGroup: it decodes as %T", obj))
+		return false
+	}
+	for i := range ig.Spec.AdditionalUserData {
+		part := &ig.Spec.AdditionalUserData[i]
+		part.Content = s.reading.expand(part.Content)
+	}
+	g.Object = ig
+	g.Name = ig.Name
+	g.Labels = ig.Labels
+	g.Cluster = ig.Labels[kops.LabelClusterName]
+	g.NodeLabels = ig.Spec.NodeLabels
+	g.Role = string(ig.Spec.Role)
+	for _, item := range g.object.parts() {
+		g.parts = append(g.parts, s.reading.part(&item))
+	}
+
+	if g.Name == "" {
+		s.fail(g.errorf([]string{"metadata", "name"}, "add metadata.name", "the instance group has no name"))
+	}
+	if !slices.Contains(kops.AllInstanceGroupRoles, ig.Spec.Role) {
+		g.badRole()
+	}
+	return true
+}
+
+func (g *Group) badRole() {
+	roles := []string{"Node", "Master", "APIServer", "Bastion"}
+	if strings.HasSuffix(g.APIVersion, "/v1alpha3") {
+		roles[1] = "ControlPlane"
+	}
+	path := []string{"spec", "role"}
+	if g.Role == "" {
+		g.section.fail(g.errorf(path, "add spec.role: "+strings.Join(roles, ", "), "the instance group %q has no role", g.Name))
+		return
+	}
+	remedy := "use one of " + strings.Join(roles, ", ")
+	if near := nearest(g.Role, roles); near != "" {
+		remedy = fmt.Sprintf("did you mean %q?", near)
+	}
+	g.section.fail(g.errorf(path, remedy, "kops has no role %q", g.Role))
+}
+
+// nearest returns the name that somebody probably meant, or "".
+func nearest(name string, names []string) string {
+	best, found := 3, ""
+	if len(name) < 6 {
+		best = 2
+	}
+	for _, n := range names {
+		d := levenshtein.Distance(name, n, nil)
+		if strings.EqualFold(name, n) {
+			d = 0
+		}
+		if d < best {
+			best, found = d, n
+		}
+	}
+	return found
+}
+
+// source returns the text of a value.
+func (v *value) source(src []byte) []byte { return bytes.TrimSpace(src[v.start:v.end]) }

@@ -1,0 +1,223 @@
+package instancegroups
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// section is what kops takes for one document: what stands between two "---" lines.
+type section struct {
+	file       *File
+	start, end int // in file.text.src; end is behind the section's last line break
+	line       int // of start, from 1
+	last       bool
+
+	yaml    *yamlDocument // nil in JSON
+	reading reading       // only when the document is kops', or a list
+
+	documents []Document
+	groups    []*Group
+	clusters  []*Cluster
+	warnings  []*Error
+	errs      []*Error
+}
+
+func (s *section) src() []byte { return s.file.text.src[s.start:s.end] }
+
+// parse fills the section. What is wrong goes into s.errs.
+func (s *section) parse() {
+	defer func() {
+		// The parsers' authors do not promise that no input makes them panic.
+		if r := recover(); r != nil {
+			s.fail(s.errorAt(0, nil, "", "the YAML parser gave up: %v", r))
+		}
+	}()
+	src := s.src()
+	if i := skipSpace(src, 0); i < len(src) && (src[i] == '{' || src[i] == '[') && json.Valid(src) {
+		s.reading = reading{json: src, root: parseJSON(src)}
+		s.findObjects()
+		return
+	}
+	if !s.parseYAML(s.file.bodies.elide(src)) {
+		s.parseYAML(whole(src))
+	}
+}
+
+// parseYAML returns false when the document must be parsed without bodies elided.
+func (s *section) parseYAML(e elided) bool {
+	doc, err := parseYAML(e)
+	s.yaml = doc
+	if err != nil {
+		s.fail(s.yamlErrors(err)...)
+		return true
+	}
+	if doc.second != nil {
+		s.fail(s.errorAt(doc.offset(doc.second.Line, 1), nil, `write "---" alone on a line between documents`,
+			`kops drops this document: it cuts files only at lines that are exactly "---", and reads one document between them`))
+		return true
+	}
+	if doc.root == nil {
+		if len(s.file.sections) > 1 {
+			s.warn(s.errorAt(0, nil, `remove the "---" line beside it`, "an empty document: kops create and kops replace refuse the file"))
+		}
+		return true
+	}
+	if d, ok := doc.foreign(); ok {
+		s.addDocument(d, nil)
+		return true
+	}
+	s.reading, err = readYAML(e.text)
+	if err != nil {
+		s.fail(s.yamlErrors(err)...)
+		return true
+	}
+	if e.tokens > 0 {
+		if !s.reading.tokensInPlace(e.tokens) {
+			return false
+		}
+		s.reading.bodies = &s.file.bodies
+	}
+	s.findObjects()
+	return true
+}
+
+// findObjects finds the objects of the document, or of the list that it is.
+func (s *section) findObjects() {
+	r := &s.reading
+	if r.root.kind != '{' && r.root.kind != '[' {
+		s.fail(s.errorAt(0, nil, "", "this is no manifest: a document must be a mapping"))
+		return
+	}
+	for _, o := range r.objects() {
+		d := Document{
+			APIVersion: o.value.get("apiVersion").text(r.json),
+			Kind:       o.value.get("kind").text(r.json),
+			Name:       o.value.get("metadata", "name").text(r.json),
+		}
+		s.addDocument(d, o.path)
+		if isKops(d.APIVersion) {
+			s.addObject(s.documents[len(s.documents)-1], o)
+		}
+	}
+}
+
+func (s *section) addDocument(d Document, path []string) {
+	d.Line, _ = s.position(s.locate(path))
+	d.Start = s.file.text.rawOffset(s.start)
+	d.End = min(s.file.text.rawOffset(s.end), len(s.file.data))
+	s.documents = append(s.documents, d)
+}
+
+// addObject adds an object of kops.
+func (s *section) addObject(d Document, o object) {
+	gvk, err := kopsKind(d)
+	if err != nil {
+		s.fail(s.errorAt(s.locate(append(slices.Clone(o.path), err.Path)), []string{err.Path}, err.Remedy, "%s", err.Message))
+		return
+	}
+	data := o.value.source(s.reading.json)
+	switch gvk.Kind {
+	case "Cluster":
+		c, err := decodeCluster(gvk, data)
+		if err != nil {
+			s.fail(s.errorAt(s.locate(o.path), nil, "", "kops cannot read this Cluster: %v", err))
+			return
+		}
+		c.Line = d.Line
+		s.clusters = append(s.clusters, c)
+	case "InstanceGroup":
+		g := &Group{APIVersion: d.APIVersion, Line: d.Line, section: s, object: o}
+		if g.decode(gvk, data) {
+			s.groups = append(s.groups, g)
+		}
+	}
+}
+
+func (s *section) fail(errs ...*Error) { s.errs = append(s.errs, errs...) }
+func (s *section) warn(err *Error)     { s.warnings = append(s.warnings, err) }
+
+// locate returns the offset in src() of the key at a path, or of the deepest part of it that is there.
+func (s *section) locate(path []string) int {
+	if s.yaml != nil {
+		return s.yaml.locate(path)
+	}
+	v := &s.reading.root
+	off := v.start
+	for _, key := range path {
+		if i, err := strconv.Atoi(key); err == nil && i < len(v.items) {
+			v = &v.items[i]
+			off = v.start
+			continue
+		}
+		i := v.member(key)
+		if i < 0 {
+			break
+		}
+		off, v = v.members[i].start, &v.members[i].value
+	}
+	return off
+}
+
+// position turns an offset in src() into a line and column of the file.
+func (s *section) position(off int) (line, col int) {
+	before := s.src()[:off]
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	return s.line + bytes.Count(before, newline), utf8.RuneCount(before[begin:]) + 1
+}
+
+func (s *section) errorAt(off int, path []string, remedy, format string, args ...any) *Error {
+	line, col := s.position(off)
+	return &Error{File: s.file.name, Line: line, Col: col, Path: fieldPath(path), Message: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// yamlErrors turns an error of the YAML parsers into ours: "yaml: line 5: did not find expected key", or a list of
+// such lines in yaml.v2.
+func (s *section) yamlErrors(err error) []*Error {
+	message := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	message = strings.TrimPrefix(strings.TrimPrefix(message, "yaml: "), "unmarshal errors:\n")
+	var errs []*Error
+	for m := range strings.SplitSeq(message, "\n") {
+		m = strings.TrimSpace(m)
+		e := s.errorAt(0, nil, "", "")
+		if rest, ok := strings.CutPrefix(m, "line "); ok {
+			number, rest, _ := strings.Cut(rest, ": ")
+			if n, err := strconv.Atoi(number); err == nil {
+				e = s.errorAt(s.yaml.offset(n, 1), nil, "", "")
+				m = rest
+			}
+		}
+		e.Col = 0
+		if key, ok := strings.CutSuffix(m, " already set in map"); ok {
+			e.Message = fmt.Sprintf("the %s is there twice", key)
+			e.Remedy = "remove one of the two"
+		} else {
+			e.Message = "this is not YAML: " + m
+			if bytes.Contains(s.src(), []byte("{{")) {
+				e.Remedy = "if it is a template, render it first"
+			}
+		}
+		errs = append(errs, e)
+	}
+	return errs
+}
+
+// fieldPath is a path as people write it: spec.volumes[0].size.
+func fieldPath(path []string) string {
+	var b strings.Builder
+	for _, key := range path {
+		if _, err := strconv.Atoi(key); err == nil {
+			fmt.Fprintf(&b, "[%s]", key)
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(key)
+	}
+	return b.String()
+}

@@ -1,0 +1,96 @@
+package instancegroups
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+	"strings"
+)
+
+var newline = []byte("\n")
+
+const bom = "\ufeff"
+
+// text is a file as kops reads it: with CRLF turned into LF, and with a line break at its end.
+type text struct {
+	src     []byte
+	start   int    // of the first character behind a byte order mark
+	raw     []byte // src with the file's own line breaks
+	crs     []int  // the offsets in src of the line breaks that are CRLF in raw
+	ending  string // what raw has at its end that the file has not
+	newline string // the file's first line break
+}
+
+func newText(data []byte) *text {
+	t := &text{raw: data, newline: "\n"}
+	if i := bytes.IndexByte(data, '\n'); i > 0 && data[i-1] == '\r' {
+		t.newline = "\r\n"
+	}
+	if data[len(data)-1] != '\n' {
+		t.ending = t.newline
+		t.raw = append(slices.Clip(data), t.ending...)
+	}
+	t.src = t.raw
+	if bytes.Contains(t.raw, []byte("\r\n")) {
+		t.src = make([]byte, 0, len(t.raw))
+		for rest := t.raw; len(rest) > 0; {
+			line, after, _ := bytes.Cut(rest, newline)
+			if n := len(line); n > 0 && line[n-1] == '\r' {
+				line = line[:n-1]
+				t.crs = append(t.crs, len(t.src)+len(line))
+			}
+			t.src = append(append(t.src, line...), '\n')
+			rest = after
+		}
+	}
+	if bytes.HasPrefix(t.src, []byte(bom)) {
+		t.start = len(bom)
+	}
+	return t
+}
+
+// rawOffset turns an offset in src into one in raw.
+func (t *text) rawOffset(off int) int {
+	return off + sort.SearchInts(t.crs, off)
+}
+
+// edit replaces src[start:end] by text, whose line breaks are LF.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// apply returns the file's bytes with the edits, which are in order and do not overlap.
+func (t *text) apply(edits []edit) []byte {
+	size := len(t.raw)
+	for _, e := range edits {
+		size += len(e.text)
+	}
+	out := make([]byte, 0, size)
+	from := 0
+	for _, e := range edits {
+		out = append(out, t.raw[from:t.rawOffset(e.start)]...)
+		if t.newline == "\n" {
+			out = append(out, e.text...)
+		} else {
+			out = append(out, strings.ReplaceAll(e.text, "\n", t.newline)...)
+		}
+		from = t.rawOffset(e.end)
+	}
+	out = append(out, t.raw[from:]...)
+	return bytes.TrimSuffix(out, []byte(t.ending))
+}
+
+// splice returns src[start:end] with the edits that lie in it.
+func splice(src []byte, start, end int, edits []edit) []byte {
+	size := end - start
+	for _, e := range edits {
+		size += len(e.text)
+	}
+	out := make([]byte, 0, size)
+	for _, e := range edits {
+		out = append(append(out, src[start:e.start]...), e.text...)
+		start = e.end
+	}
+	return append(out, src[start:end]...)
+}

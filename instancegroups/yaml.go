@@ -1,0 +1,167 @@
+package instancegroups
+
+import (
+	"bytes"
+	"io"
+	"sort"
+	"strconv"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// yamlDocument is a section as yaml.v3 sees it. That is only used to find where things stand; what they mean is read
+// with kops' own parser.
+type yamlDocument struct {
+	elided elided
+	lines  []int      // where the lines of elided.text begin
+	root   *yaml.Node // nil when the document is empty
+	second *yaml.Node // of a second document, if there is one
+
+	next map[*yaml.Node]*yaml.Node // made by after
+}
+
+func parseYAML(e elided) (*yamlDocument, error) {
+	d := &yamlDocument{elided: e, lines: yamlLines(e.text)}
+	decoder := yaml.NewDecoder(bytes.NewReader(e.text))
+	for first := true; ; first = false {
+		var n yaml.Node
+		err := decoder.Decode(&n)
+		if err == io.EOF {
+			return d, nil
+		}
+		if err != nil {
+			return d, err
+		}
+		if len(n.Content) == 0 || isNull(n.Content[0]) {
+			continue
+		}
+		if !first {
+			d.second = n.Content[0]
+			return d, nil
+		}
+		d.root = n.Content[0]
+	}
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// yamlLines returns where lines begin. The parsers read YAML 1.1, in which NEL, LS and PS break lines too.
+func yamlLines(text []byte) []int {
+	start := 0
+	if bytes.HasPrefix(text, []byte(bom)) {
+		start = len(bom)
+	}
+	lines := []int{start}
+	for i := start; i < len(text); i++ {
+		switch text[i] {
+		case '\n':
+			lines = append(lines, i+1)
+		case '\r':
+			if i+1 == len(text) || text[i+1] != '\n' {
+				lines = append(lines, i+1)
+			}
+		case 0xc2:
+			if text[i+1] == 0x85 {
+				lines = append(lines, i+2)
+			}
+		case 0xe2:
+			if text[i+1] == 0x80 && (text[i+2] == 0xa8 || text[i+2] == 0xa9) {
+				lines = append(lines, i+3)
+			}
+		}
+	}
+	return lines
+}
+
+// at turns a line and column of yaml.v3, which count characters, into an offset in the elided text.
+func (d *yamlDocument) at(line, col int) int {
+	if line < 1 || line > len(d.lines) {
+		return len(d.elided.text)
+	}
+	at := d.lines[line-1]
+	for ; col > 1 && at < len(d.elided.text); col-- {
+		_, n := utf8.DecodeRune(d.elided.text[at:])
+		at += n
+	}
+	return at
+}
+
+// source turns an offset in the elided text into one in the section's source.
+func (d *yamlDocument) source(at int) int {
+	cuts := d.elided.cuts
+	c := cuts[sort.Search(len(cuts), func(i int) bool { return cuts[i].at > at })-1]
+	return c.src + at - c.at
+}
+
+func (d *yamlDocument) offset(line, col int) int { return d.source(d.at(line, col)) }
+
+// foreign returns the document when it is one object that is not kops'.
+func (d *yamlDocument) foreign() (Document, bool) {
+	if d.root.Kind != yaml.MappingNode {
+		return Document{}, false
+	}
+	doc := Document{APIVersion: scalar(d.root, "apiVersion"), Kind: scalar(d.root, "kind")}
+	if isKops(doc.APIVersion) || isList(doc.Kind) {
+		return Document{}, false
+	}
+	if _, metadata := pair(d.root, "metadata"); metadata != nil {
+		doc.Name = scalar(metadata, "name")
+	}
+	return doc, true
+}
+
+// pair returns a mapping's key and its value, or nil.
+func pair(mapping *yaml.Node, name string) (key, value *yaml.Node) {
+	if mapping.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if k := mapping.Content[i]; k.Kind == yaml.ScalarNode && k.Value == name {
+			return k, mapping.Content[i+1]
+		}
+	}
+	return nil, nil
+}
+
+// scalar returns the text of a mapping's value, or "".
+func scalar(mapping *yaml.Node, name string) string {
+	_, v := pair(mapping, name)
+	if v != nil && v.Kind == yaml.AliasNode {
+		v = v.Alias
+	}
+	if v == nil || v.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return v.Value
+}
+
+// find follows a path as far as it exists. key is the last key on it, or nil.
+func (d *yamlDocument) find(path []string) (key, value *yaml.Node) {
+	value = d.root
+	for _, name := range path {
+		if value.Kind == yaml.SequenceNode {
+			i, err := strconv.Atoi(name)
+			if err != nil || i >= len(value.Content) {
+				break
+			}
+			key, value = nil, value.Content[i]
+			continue
+		}
+		k, v := pair(value, name)
+		if k == nil {
+			break
+		}
+		key, value = k, v
+	}
+	return key, value
+}
+
+// locate returns the offset in the section's source of the key at a path, or of the deepest part of it that is there.
+func (d *yamlDocument) locate(path []string) int {
+	key, n := d.find(path)
+	if key != nil {
+		n = key
+	}
+	return d.offset(n.Line, n.Column)
+}
