@@ -1,6 +1,7 @@
 package hookspec
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/url"
 	"path"
@@ -125,7 +126,7 @@ func (d *decoder) checkFileContent(at string, f *File) {
 		return
 	}
 	if f.ContentBase64 != nil && !d.bad[at+".contentBase64"] {
-		if _, err := decodeBase64(*f.ContentBase64); err != nil {
+		if _, err := base64.StdEncoding.DecodeString(*f.ContentBase64); err != nil {
 			d.errorf(at+".contentBase64", "make it with base64(1)", "`contentBase64` is not base64: %s", err)
 		}
 	}

@@ -79,7 +79,7 @@ func isHookSpec(file string, n *yaml.Node, r *report.Report) bool {
 		return true // fields reports the missing kind
 	case kind == nil && apiVersion == nil:
 		return entry(spec, "hooks") != nil && entry(spec, "selector") != nil
-	case kind == nil || kind.Kind != yaml.ScalarNode:
+	case scalar(kind) == "":
 		return false
 	case group == wantGroup && slices.Contains(otherKinds, scalar(kind)):
 		return false
@@ -107,6 +107,9 @@ func entry(n *yaml.Node, key string) *yaml.Node {
 
 // scalar returns what a scalar says, "" for anything else.
 func scalar(n *yaml.Node) string {
+	if n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
 	if n != nil && n.Kind == yaml.ScalarNode {
 		return n.Value
 	}
@@ -259,7 +262,7 @@ func (d *decoder) file(v value) (f File) {
 		case "content":
 			f.Content = ptr(d.str(v))
 		case "contentBase64":
-			f.ContentBase64 = ptr(d.str(v))
+			f.ContentBase64 = ptr(strings.Join(strings.Fields(d.str(v)), ""))
 		case "source":
 			f.Source = ptr(d.str(v))
 		case "url":

@@ -35,6 +35,7 @@ type Field struct {
 	Of       *Object // of OneObject, ObjectList and ObjectsByName
 	Doc      string
 	Required bool
+	Absent   string // the remedy where it is missing or has no value; "" where there is nothing special to say
 	Default  string // as one writes it in YAML; "" where there is none
 	// DefaultIn holds the defaults of phases that differ from Default.
 	DefaultIn []PhaseValue
@@ -141,7 +142,8 @@ var specObject = Object{
 		{Name: "runtime", Type: String, Default: "v1", Enum: []string{"v1"},
 			Doc: "The templates that land on the node. A released runtime never changes, so a new kopshook replaces no machines; a newer runtime is chosen here."},
 		{Name: "selector", Type: OneObject, Of: &selectorObject, Required: true,
-			Doc: "The instance groups on which the hooks run. {} is every one that has a kubelet."},
+			Absent: "write `selector: {}` to select every instance group that has a kubelet",
+			Doc:    "The instance groups on which the hooks run. {} is every one that has a kubelet."},
 		{Name: "compress", Type: Boolean, Default: "false", Doc: "The default of each hook's compress."},
 		{Name: "hooks", Type: ObjectList, Of: &hookObject, Required: true, Doc: "The hooks. Their order here means nothing: phase, weight and name order them."},
 		{Name: "overrides", Type: ObjectList, Of: &overrideObject, Doc: "The same hooks, different where it matters. Later ones win."},
@@ -192,7 +194,7 @@ var hookObject = Object{
 				{onlyBoot, "every-boot", "it runs on every boot", "leave it out, or let the script remember that it has run"},
 				{onlyStop, "every-boot", "it runs at every shutdown", "leave it out"},
 			}},
-		{Name: "script", Type: String, Also: []string{"command", "commands", "exec", "inline", "run-script"},
+		{Name: "script", Type: String, Also: []string{"command", "commands", "exec", "inline"},
 			Doc: "The script itself. Its first line says what runs it: #!/bin/sh."},
 		{Name: "source", Type: String, Also: []string{"path", "scriptFile", "from"},
 			Doc: "Where the script is: a file or a folder of scripts beside the spec, or a remote source. Instead of script."},
@@ -302,7 +304,8 @@ var overrideObject = Object{
 	Name: "override",
 	Doc:  "Changes hooks for some of the instance groups. A field that is given replaces the hook's; env is merged key by key.",
 	Fields: []Field{
-		{Name: "selector", Type: OneObject, Of: &selectorObject, Required: true, Doc: "The instance groups for which the hooks differ."},
+		{Name: "selector", Type: OneObject, Of: &selectorObject, Required: true,
+			Absent: "write `selector: {}` to select every instance group that has a kubelet", Doc: "The instance groups for which the hooks differ."},
 		{Name: "hooks", Type: ObjectsByName, Of: &hookObject, Required: true, Doc: "By hook name, the fields that differ. name and phase cannot."},
 	},
 }

@@ -36,7 +36,7 @@ type Resolved struct {
 	CleanUp         bool   // cleanup: on-success
 	Files           []File // Mode and Owner are set
 	DropIns         []DropIn
-	CloudConfig     *yaml.Node // a mapping without anchors, aliases, merge keys and comments, or nil
+	CloudConfig     *yaml.Node // a mapping with at least one key, without anchors, aliases, merge keys and comments, or nil
 
 	origin map[string]string // see Doc.override
 }
@@ -55,6 +55,9 @@ func (h *Hook) phases() []Phase {
 	}
 	return h.Phase
 }
+
+// hasCloudConfig says whether there is anything in cloudConfig.
+func (h *Hook) hasCloudConfig() bool { return h.CloudConfig != nil && len(h.CloudConfig.Content) > 0 }
 
 // nameIn returns what the hook is called in one of its phases.
 func (h *Hook) nameIn(p Phase) string {
@@ -156,6 +159,9 @@ func (d *Doc) inPhase(h *Hook, p string, phase Phase, origin map[string]string) 
 	}
 	if hookObject.Field("compress").Refused(phase) != nil {
 		r.Compress = false
+	}
+	if !h.hasCloudConfig() {
+		r.CloudConfig = nil
 	}
 	for i := range r.Files {
 		f := &r.Files[i]

@@ -2,8 +2,6 @@
 package hookspec
 
 import (
-	"encoding/base64"
-	"strconv"
 	"strings"
 	"time"
 
@@ -97,7 +95,7 @@ type Hook struct {
 type File struct {
 	Path          string  `yaml:"path"`
 	Content       *string `yaml:"content"`
-	ContentBase64 *string `yaml:"contentBase64"`
+	ContentBase64 *string `yaml:"contentBase64"` // decoded specs hold it without white space
 	Source        *string `yaml:"source"`
 	URL           URLList `yaml:"url"` // a string or a list of mirrors
 	SHA256        *string `yaml:"sha256"`
@@ -137,34 +135,4 @@ func (d Duration) String() string {
 		s = strings.TrimSuffix(s, "0m")
 	}
 	return s
-}
-
-// Bytes returns the content that stands in the spec itself, Content or the decoded ContentBase64, and whether there is
-// one.
-func (f *File) Bytes() ([]byte, bool) {
-	switch {
-	case f.Content != nil:
-		return []byte(*f.Content), true
-	case f.ContentBase64 != nil:
-		b, err := decodeBase64(*f.ContentBase64)
-		return b, err == nil
-	}
-	return nil, false
-}
-
-// Perm returns Mode as a number, 0644 when there is none.
-func (f *File) Perm() uint32 {
-	if f.Mode == nil {
-		return 0o644
-	}
-	mode, err := strconv.ParseUint(*f.Mode, 8, 12)
-	if err != nil {
-		return 0o644
-	}
-	return uint32(mode)
-}
-
-// decodeBase64 takes standard base64, padded, with white space anywhere.
-func decodeBase64(s string) ([]byte, error) {
-	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(s), ""))
 }

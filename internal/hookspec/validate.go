@@ -42,26 +42,31 @@ func (d *decoder) checkSelector(p string, s *Selector) {
 		field string
 		globs []string
 	}{{"clusters", s.Clusters}, {"names", s.Names}, {"excludeNames", s.ExcludeNames}} {
-		for i, glob := range list.globs {
-			at := item(p+"."+list.field, i)
-			if d.bad[at] {
-				continue
-			}
-			_, err := path.Match(glob, "")
-			switch {
-			case glob == "":
-				d.errorf(at, "", "`%s[%d]` is empty", list.field, i)
-			case strings.ContainsAny(glob, "{},"):
-				d.errorf(at, "globs know *, ?, [a-z] and [^a-z]; write one item for each name", "`%s[%d]` is %q, which no name matches", list.field, i, glob)
-			case strings.Contains(glob, "[!"):
-				d.errorf(at, "write [^...] for any other character", "`%s[%d]` is %q; a glob negates with ^", list.field, i, glob)
-			case err != nil:
-				d.errorf(at, "globs know *, ?, [a-z] and [^a-z]", "`%s[%d]` is %q, which is no glob", list.field, i, shorten(glob))
-			}
-		}
-		d.checkEmpty(p+"."+list.field, list.field, list.globs)
+		d.checkGlobs(p+"."+list.field, list.field, list.globs)
 	}
 	d.checkEmpty(p+".roles", "roles", s.Roles)
+}
+
+// checkGlobs sees to it that each item of the list at p is a glob, as path.Match takes it, and that there is one.
+func (d *decoder) checkGlobs(p, field string, globs []string) {
+	for i, glob := range globs {
+		at := item(p, i)
+		if d.bad[at] {
+			continue
+		}
+		_, err := path.Match(glob, "")
+		switch {
+		case glob == "":
+			d.errorf(at, "", "`%s[%d]` is empty", field, i)
+		case strings.ContainsAny(glob, "{},"):
+			d.errorf(at, "globs know *, ?, [a-z] and [^a-z]; write one item for each name", "`%s[%d]` is %q, which no name matches", field, i, glob)
+		case strings.Contains(glob, "[!"):
+			d.errorf(at, "write [^...] for any other character", "`%s[%d]` is %q; a glob negates with ^", field, i, glob)
+		case err != nil:
+			d.errorf(at, "globs know *, ?, [a-z] and [^a-z]", "`%s[%d]` is %q, which is no glob", field, i, shorten(glob))
+		}
+	}
+	d.checkEmpty(p, field, globs)
 }
 
 // checkEmpty refuses an empty list in a selector: some would take it for "none", others for "all".
@@ -162,7 +167,7 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	if h.Script != nil && h.Source != nil {
 		d.keyErrorf(at("source"), "keep one of them", "`script` and `source` are both given")
 	}
-	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && h.CloudConfig == nil && !d.unknownIn(p, &hookObject) {
+	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.unknownIn(p, &hookObject) {
 		d.errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
 	}
 	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run == "every-boot" {
@@ -172,7 +177,7 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	if len(h.phases()) > 1 && len(h.DropIns) > 0 {
 		d.keyErrorf(at("dropIns"), "put it into a hook of its own", twice, "dropIns")
 	}
-	if len(h.phases()) > 1 && h.CloudConfig != nil {
+	if len(h.phases()) > 1 && h.hasCloudConfig() {
 		d.keyErrorf(at("cloudConfig"), "put it into a hook of its own", twice, "cloudConfig")
 	}
 }

@@ -21,10 +21,11 @@ type decoder struct {
 	bad map[string]bool // paths of values that something was said about: nothing more needs to be
 	// unsound holds the paths of hooks whose fields do not go together, overridden or not
 	unsound map[string]bool
+	objects []*Object // of the kind of document
 }
 
 func newDecoder(doc *Doc, r *report.Report) *decoder {
-	return &decoder{doc: doc, r: r, bad: map[string]bool{}, unsound: map[string]bool{}}
+	return &decoder{doc: doc, r: r, bad: map[string]bool{}, unsound: map[string]bool{}, objects: Objects()}
 }
 
 // value is one value of the document.
@@ -50,8 +51,8 @@ func (d *decoder) keyErrorf(path, remedy, format string, args ...any) {
 // wrongType reports a value of another type than want ("a string").
 func (d *decoder) wrongType(v value, want, remedy string) {
 	if v.node.ShortTag() == "!!null" {
-		if remedy = "give it a value, or remove it"; v.field != nil && v.field.Name == "selector" {
-			remedy = "write `selector: {}` to select every instance group that has a kubelet"
+		if remedy = "give it a value, or remove it"; v.field != nil && v.field.Absent != "" {
+			remedy = v.field.Absent
 		}
 		d.errorf(v.path, remedy, "`%s` has no value", v.label)
 		return
@@ -157,7 +158,7 @@ func (d *decoder) meant(name string, o *Object) string {
 	if near := nearField(name, o); near != "" {
 		return fmt.Sprintf("did you mean `%s`?", near)
 	}
-	for _, other := range Objects() {
+	for _, other := range d.objects {
 		if other != o && other.Field(name) != nil {
 			return fmt.Sprintf("`%s` is a field of %s; here belong %s", name, article(other.Name), enumerate(o.names(), "and"))
 		}
@@ -177,8 +178,8 @@ func article(object string) string {
 
 func missingRemedy(f *Field) string {
 	switch {
-	case f.Name == "selector":
-		return "write `selector: {}` to select every instance group that has a kubelet"
+	case f.Absent != "":
+		return f.Absent
 	case len(f.Enum) == 1:
 		return fmt.Sprintf("write `%s: %s`", f.Name, f.Enum[0])
 	}
