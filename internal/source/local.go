@@ -4,79 +4,83 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // local reads a file or folder of this machine. Where it really lies, symbolic links followed, must be inside the
 // spec's folder or one of AllowPaths; it is opened through an os.Root of that folder, so that a link that changes
 // meanwhile leads nowhere else.
 func (l *Loader) local(ref Ref) ([]File, error) {
-	base := specDir(ref.SpecFile)
+	r := localReader{base: specDir(ref.SpecFile), allow: l.AllowPaths, left: newCollector(l.limits.Bytes)}
 	name := filepath.FromSlash(ref.Source)
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(base, name)
+	if name == "" || strings.ContainsRune(name, 0) {
+		return nil, report.Hint("name a file or folder", "source %q is no path", ref.Source)
 	}
-	limits := l.Limits.withDefaults()
-	root, rel, err := l.open(base, name, ref.Source)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(r.base, name)
+	}
+	root, rel, err := r.open(name, ref.Source)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	info, err := root.Stat(rel)
 	if err != nil {
-		return nil, pathError(ref.Source, err)
+		return nil, localError(ref.Source, err)
 	}
 	if !info.IsDir() {
-		f, err := readRegular(root, rel, ref.Source, limits.Bytes)
-		if err != nil {
-			return nil, err
-		}
+		f, err := r.read(root, rel, ref.Source)
 		f.Name = filepath.Base(name)
-		return []File{f}, nil
+		return []File{f}, err
 	}
 	if !ref.Dir {
-		return nil, &Error{Msg: fmt.Sprintf("source %q is a folder", ref.Source), Remedy: "name one file: only a hook's source may be a folder of scripts"}
+		return nil, notOneFile(ref.Source)
 	}
-	entries, err := readDir(root, rel, limits.Entries)
+	entries, err := readDir(root, rel, l.limits.Entries)
 	if err != nil {
-		return nil, pathError(ref.Source, err)
+		return nil, localError(ref.Source, err)
 	}
 	var files []File
-	left := limits.Bytes
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") || e.IsDir() {
 			continue
 		}
-		if len(files) == limits.Files {
-			return nil, &Error{Msg: fmt.Sprintf("source %q holds more than %d files", ref.Source, limits.Files), Remedy: "name a folder that holds the hook's scripts and nothing else"}
+		if len(files) == l.limits.Files {
+			return nil, report.Hint("name a folder that holds the hook's scripts and nothing else",
+				"source %q holds more than %d files", ref.Source, l.limits.Files)
 		}
-		shown := ref.Source + "/" + e.Name()
-		f, skip, err := l.entry(base, filepath.Join(name, e.Name()), shown, left)
+		f, isDir, err := r.entry(filepath.Join(name, e.Name()), ref.Source+"/"+e.Name())
 		if err != nil {
 			return nil, err
 		}
-		if skip {
-			continue
+		if !isDir {
+			f.Name = e.Name()
+			files = append(files, f)
 		}
-		f.Name = e.Name()
-		left -= int64(len(f.Content))
-		files = append(files, f)
 	}
 	if len(files) == 0 {
-		return nil, &Error{Msg: fmt.Sprintf("source %q holds no files", ref.Source), Remedy: "put scripts into it; subfolders and names that begin with a dot do not count"}
+		return nil, report.Hint("put scripts into it; subfolders and names that begin with a dot do not count", "source %q holds no files", ref.Source)
 	}
 	return files, nil
 }
 
+// localReader reads files inside base and allow, together at most what left takes.
+type localReader struct {
+	base  string
+	allow []string
+	left  *collector
+}
+
 // entry reads one entry of a folder. A link to a folder is left out, as folders are.
-func (l *Loader) entry(base, name, shown string, limit int64) (f File, skip bool, err error) {
-	root, rel, err := l.open(base, name, shown)
+func (r *localReader) entry(name, shown string) (f File, isDir bool, err error) {
+	root, rel, err := r.open(name, shown)
 	if err != nil {
 		return File{}, false, err
 	}
@@ -84,21 +88,21 @@ func (l *Loader) entry(base, name, shown string, limit int64) (f File, skip bool
 	if info, err := root.Stat(rel); err == nil && info.IsDir() {
 		return File{}, true, nil
 	}
-	f, err = readRegular(root, rel, shown, limit)
+	f, err = r.read(root, rel, shown)
 	return f, false, err
 }
 
-// open finds the allowed folder that name really lies in, and name's path in it. shown is what messages call it.
-func (l *Loader) open(base, name, shown string) (root *os.Root, rel string, err error) {
+// open finds the folder that name really lies in, and name's path in it. shown is what messages call it.
+func (r *localReader) open(name, shown string) (root *os.Root, rel string, err error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
-		return nil, "", pathError(shown, err)
+		return nil, "", localError(shown, err)
 	}
 	actual, err := filepath.EvalSymlinks(abs)
 	if err != nil {
-		return nil, "", pathError(shown, err)
+		return nil, "", localError(shown, err)
 	}
-	for _, dir := range append([]string{base}, l.AllowPaths...) {
+	for _, dir := range append([]string{r.base}, r.allow...) {
 		if dir, err = filepath.Abs(dir); err != nil {
 			continue
 		}
@@ -111,45 +115,39 @@ func (l *Loader) open(base, name, shown string) (root *os.Root, rel string, err 
 		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return nil, "", pathError(shown, err)
+			return nil, "", localError(shown, err)
 		}
 		return root, rel, nil
 	}
 	where := ""
 	if actual != abs {
-		where = fmt.Sprintf(" (it leads to %s)", actual)
+		where = fmt.Sprintf(": it leads to %s", actual)
 	}
-	return nil, "", &Error{
-		Msg:    fmt.Sprintf("source %q lies outside the spec's folder %s%s", shown, base, where),
-		Remedy: "move it there, or allow its folder with --allow-path " + filepath.Dir(actual),
-	}
+	return nil, "", report.Hint("move it there, or allow its folder with --allow-path "+filepath.Dir(actual),
+		"source %q lies outside the spec's folder %s%s", shown, r.base, where)
 }
 
-// readRegular reads a regular file of at most limit bytes. The open does not wait for the writer of a FIFO.
-func readRegular(root *os.Root, rel, shown string, limit int64) (File, error) {
+// read reads a regular file. The open does not wait for the writer of a FIFO.
+func (r *localReader) read(root *os.Root, rel, shown string) (File, error) {
 	f, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		if info, statErr := root.Stat(rel); statErr == nil && !info.Mode().IsRegular() {
 			return File{}, notRegular(shown, info.Mode()) // a socket cannot be opened at all
 		}
-		return File{}, pathError(shown, err)
+		return File{}, localError(shown, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return File{}, pathError(shown, err)
+		return File{}, localError(shown, err)
 	}
 	if !info.Mode().IsRegular() {
 		return File{}, notRegular(shown, info.Mode())
 	}
-	content, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return File{}, pathError(shown, err)
+	if err := r.left.read(shown, f); err != nil {
+		return File{}, report.Hint(report.Remedy(err), "source %q: %w", shown, err)
 	}
-	if int64(len(content)) > limit {
-		return File{}, tooLarge(shown, limit)
-	}
-	return File{Content: content, Executable: info.Mode()&0o111 != 0}, nil
+	return File{Content: r.left.contents[shown]}, nil
 }
 
 // readDir returns the entries of a folder, sorted by name, at most limit.
@@ -159,8 +157,8 @@ func readDir(root *os.Root, rel string, limit int) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer d.Close()
-	entries, err := d.ReadDir(limit + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
+	entries, err := d.ReadDir(-1)
+	if err != nil {
 		return nil, err
 	}
 	if len(entries) > limit {
@@ -188,38 +186,18 @@ func notRegular(shown string, mode fs.FileMode) error {
 	case mode&fs.ModeDevice != 0:
 		what = "a device"
 	}
-	return &Error{Msg: fmt.Sprintf("source %q is %s", shown, what), Remedy: "only regular files are read"}
+	return report.Hint("only regular files are read", "source %q is %s", shown, what)
 }
 
-func tooLarge(shown string, limit int64) error {
-	return &Error{
-		Msg:    fmt.Sprintf("source %q is larger than %s", shown, size(limit)),
-		Remedy: "user data takes 16 KiB on AWS and little more elsewhere: let the node download it with files[].url and sha256",
+// localError says what is wrong with a path, without Go's "openat".
+func localError(shown string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return report.Hint("paths are relative to the spec's folder; remote sources begin with https://, git::, s3:// or gs://",
+			"source %q does not exist", shown)
 	}
-}
-
-// pathError says what is wrong with a path, without Go's "openat".
-func pathError(shown string, err error) error {
-	cause := err
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		cause = path.Err
+		err = path.Err
 	}
-	e := &Error{Msg: fmt.Sprintf("source %q: %v", shown, cause), Err: err}
-	if errors.Is(err, fs.ErrNotExist) {
-		e.Msg = fmt.Sprintf("source %q does not exist", shown)
-		e.Remedy = "paths are relative to the spec's folder; remote sources begin with https://, git::, s3:// or gs://"
-	}
-	return e
-}
-
-// size is a number of bytes for people: "512 bytes", "1 MiB".
-func size(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%.3g MiB", float64(n)/(1<<20))
-	case n >= 10<<10:
-		return fmt.Sprintf("%.3g KiB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return fmt.Errorf("source %q: %w", shown, err)
 }

@@ -1,0 +1,145 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	getter "github.com/hashicorp/go-getter/v2"
+	"k8s.io/kops/util/pkg/vfs"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// bucketGetter reads S3 and Google Cloud Storage with kops' own client: who can reach a state store can read hooks,
+// with the same credentials and variables (S3_ENDPOINT for other S3 servers), and no second SDK is linked in.
+type bucketGetter struct {
+	vfs    *vfs.VFSContext
+	limits Limits
+	item   *progressItem
+}
+
+// Detect takes s3:// and gs://, and go-getter's s3:: and gcs::.
+func (g *bucketGetter) Detect(req *getter.Request) (bool, error) {
+	if req.Forced != "" {
+		return req.Forced == "s3" || req.Forced == "gcs", nil
+	}
+	u, err := url.Parse(req.Src)
+	return err == nil && (u.Scheme == "s3" || u.Scheme == "gs"), nil
+}
+
+// Mode is not asked for: see fetchBucket.
+func (g *bucketGetter) Mode(context.Context, *url.URL) (getter.Mode, error) {
+	return getter.ModeFile, nil
+}
+
+// GetFile writes an object to req.Dst.
+func (g *bucketGetter) GetFile(ctx context.Context, req *getter.Request) error {
+	p, err := g.path(req)
+	if err != nil {
+		return err
+	}
+	return g.download(ctx, p, req.Dst)
+}
+
+// Get writes the objects directly below a prefix into the new folder req.Dst.
+func (g *bucketGetter) Get(ctx context.Context, req *getter.Request) error {
+	p, err := g.path(req)
+	if err != nil {
+		return err
+	}
+	var children []vfs.Path
+	if err := await(ctx, func() (err error) {
+		children, err = p.ReadDir()
+		return err
+	}); err != nil {
+		return err
+	}
+	if len(children) == 0 {
+		return fs404
+	}
+	if err := os.MkdirAll(req.Dst, 0o700); err != nil {
+		return err
+	}
+	for i, child := range children {
+		name := path.Base(child.Path())
+		if strings.HasSuffix(child.Path(), "/") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if !isPlain(name) {
+			return fmt.Errorf("it holds an object called %q", name)
+		}
+		if i >= g.limits.Files {
+			return report.Hint("name a prefix that holds the hook's scripts and nothing else", "it holds more than %d objects", g.limits.Files)
+		}
+		if err := g.download(ctx, child, filepath.Join(req.Dst, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var fs404 = fmt.Errorf("there is no such object, and none below it: %w", os.ErrNotExist)
+
+func (g *bucketGetter) path(req *getter.Request) (vfs.Path, error) {
+	u := *req.URL()
+	u.RawQuery = ""
+	return g.vfs.BuildVfsPath(u.Scheme + "://" + u.Host + u.Path)
+}
+
+func (g *bucketGetter) download(ctx context.Context, p vfs.Path, dst string) error {
+	f, err := os.OpenFile(dst, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	w := &boundedWriter{ctx: ctx, w: f, left: g.limits.Download, limit: g.limits.Download, item: g.item}
+	err = await(ctx, func() error {
+		defer f.Close()
+		_, err := p.WriteTo(w)
+		if w.err != nil {
+			return w.err // the SDKs wrap it beyond recognition
+		}
+		return err
+	})
+	return err
+}
+
+// await runs do, which cannot be told of ctx, and returns at the latest when ctx ends.
+func await(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// boundedWriter ends with an error after limit bytes, or when ctx does.
+type boundedWriter struct {
+	ctx         context.Context
+	w           io.Writer
+	left, limit int64
+	item        *progressItem
+	err         error
+}
+
+func (b *boundedWriter) Write(p []byte) (int, error) {
+	b.item.add(int64(len(p)))
+	switch b.left -= int64(len(p)); {
+	case b.ctx.Err() != nil:
+		b.err = context.Cause(b.ctx)
+	case b.left < 0:
+		b.err = tooMuch(b.limit)
+	default:
+		return b.w.Write(p)
+	}
+	return 0, errors.Join(b.err)
+}

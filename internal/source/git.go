@@ -1,0 +1,378 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	getter "github.com/hashicorp/go-getter/v2"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// gitGetter fetches one commit into a bare repository. go-getter's own, which it takes the place of, clones, checks
+// out and updates submodules: then a repository's attributes and the user's git configuration (autocrlf, filters)
+// change the bytes that land on disk, and its links are followed. Here nothing is checked out: blobs are read as they are.
+type gitGetter struct {
+	getter.GitGetter
+	limits   Limits
+	revision string // commit that is locked, or ""
+	ref      string // what the source asks for
+	item     *progressItem
+
+	commit string // result
+}
+
+var gitDetectors = []getter.Detector{new(getter.GitHubDetector), new(getter.GitLabDetector), new(getter.GitDetector)}
+
+// Get fetches into the new folder req.Dst.
+func (g *gitGetter) Get(ctx context.Context, req *getter.Request) error {
+	if _, err := exec.LookPath("git"); err != nil {
+		return report.Hint("install git", "git is not on the PATH")
+	}
+	u := *req.URL()
+	u.RawQuery = withoutGitParams(u.Query()).Encode()
+	dir := req.Dst
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if _, err := g.run(ctx, dir, "init", "--quiet", "--bare"); err != nil {
+		return err
+	}
+	want := g.revision
+	if want == "" {
+		want = g.ref
+	}
+	if want == "" {
+		want = "HEAD"
+	}
+	err := g.fetch(ctx, dir, u.String(), "--depth=1", "--no-tags", want)
+	var failed *gitError
+	if errors.As(err, &failed) && isCommit(want) && (strings.Contains(failed.stderr, "not our ref") || strings.Contains(failed.stderr, "unadvertised object")) {
+		// a server that hands out branches and tags only, or a commit that is gone
+		err = g.fetch(ctx, dir, u.String(), "--tags", "+refs/heads/*:refs/heads/*")
+		if err == nil {
+			if _, err = g.run(ctx, dir, "cat-file", "-e", want+"^{commit}"); err != nil {
+				err = report.Hint("the branch was rewritten: choose anew with `kopshook lock --update`", "the repository has no commit %s", want)
+			}
+		}
+	} else if err == nil && !isCommit(want) {
+		want = "FETCH_HEAD"
+	}
+	if err != nil {
+		return err
+	}
+	out, err := g.run(ctx, dir, "rev-parse", "--verify", "--end-of-options", want+"^{commit}")
+	if err != nil {
+		return err
+	}
+	g.commit = strings.TrimSpace(string(out))
+	return nil
+}
+
+// GetFile is never asked for: git sources are trees.
+func (g *gitGetter) GetFile(context.Context, *getter.Request) error {
+	return errors.New("git has no single files")
+}
+
+func withoutGitParams(q url.Values) url.Values {
+	for _, name := range []string{"ref", "depth"} {
+		q.Del(name)
+	}
+	return q
+}
+
+// isCommit says whether a ref is a full commit id, of SHA-1 or SHA-256.
+func isCommit(ref string) bool {
+	return (len(ref) == 40 || len(ref) == 64) && !strings.ContainsFunc(ref, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
+}
+
+func (g *gitGetter) fetch(ctx context.Context, dir, remote string, args ...string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		g.watch(ctx, dir, cancel)
+	}()
+	// options before --, then the remote, then what to fetch: nothing of the source is taken for an option
+	split := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "--") })
+	cmd := append([]string{"fetch", "--quiet", "--no-recurse-submodules"}, args[:split]...)
+	cmd = append(cmd, "--", remote)
+	_, err := g.run(ctx, dir, append(cmd, args[split:]...)...)
+	cause := context.Cause(ctx)
+	cancel(nil)
+	<-watched
+	if cause != nil {
+		return cause
+	}
+	return err
+}
+
+// watch stops a fetch that brings too much: git has no limit for that.
+func (g *gitGetter) watch(ctx context.Context, dir string, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		var sum int64
+		filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil // git renames while we look
+			}
+			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+				sum += info.Size()
+			}
+			return nil
+		})
+		g.item.set(sum)
+		if sum > g.limits.Download {
+			cancel(report.Hint("keep hooks in a repository of their own", "the repository is larger than %s", size(g.limits.Download)))
+			return
+		}
+	}
+}
+
+// run runs git in a bare repository of ours and returns its output.
+func (g *gitGetter) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := g.command(ctx, dir, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if err == nil {
+		return stdout.Bytes(), nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	return nil, &gitError{cause: err, stderr: strings.TrimSpace(stderr.String())}
+}
+
+func (g *gitGetter) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	seconds := strconv.Itoa(max(1, int(g.limits.Stall/time.Second)))
+	all := []string{
+		"-c", "protocol.version=2",
+		"-c", "core.hooksPath=/dev/null",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=" + seconds,
+		"--git-dir=" + dir,
+	}
+	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+	cmd.Dir = dir
+	cmd.Env = gitEnv(os.Environ(), seconds)
+	// git has children of its own: all end with it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 2 * time.Second
+	return cmd
+}
+
+// gitEnv is the environment without what points git at another repository, as it is set in a git hook
+// (git rev-parse --local-env-vars), and so that nothing asks questions. Several fetches run at once, perhaps without
+// a terminal: passwords come from credential helpers, agents and files.
+func gitEnv(env []string, stallSeconds string) []string {
+	local := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+		"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE",
+		"GIT_IMPLICIT_WORK_TREE", "GIT_CONFIG", "GIT_TERMINAL_PROMPT", "GIT_ALLOW_PROTOCOL", "LC_ALL", "LANGUAGE"}
+	ssh := false
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		ssh = ssh || name == "GIT_SSH_COMMAND" || name == "GIT_SSH"
+		return slices.Contains(local, name)
+	})
+	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file")
+	if !ssh {
+		env = append(env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes -o ConnectTimeout="+stallSeconds+" -o ServerAliveInterval="+stallSeconds)
+	}
+	return env
+}
+
+// gitError is git's failure, in git's words.
+type gitError struct {
+	cause  error
+	stderr string
+}
+
+func (e *gitError) Error() string {
+	if e.stderr == "" {
+		return "git: " + e.cause.Error()
+	}
+	lines := strings.Split(e.stderr, "\n")
+	for i, line := range lines {
+		line = strings.TrimSpace(line)
+		for _, prefix := range []string{"fatal: ", "error: ", "remote: "} {
+			line = strings.TrimPrefix(line, prefix)
+		}
+		lines[i] = strings.TrimSuffix(line, ".")
+	}
+	return "git: " + strings.Join(slices.Compact(slices.DeleteFunc(lines, func(s string) bool { return s == "" })), "; ")
+}
+
+// temporary says whether trying again may help. git's exit code does not tell, its words do.
+func (e *gitError) temporary() bool {
+	for _, final := range []string{"not found", "does not exist", "could not read Username", "could not read Password", "Authentication failed",
+		"Permission denied", "couldn't find remote ref", "not our ref", "certificate", "Host key verification failed", "not allowed",
+		"does not appear to be a git repository", "unadvertised object", "error: 401", "error: 403", "error: 404", "No space left"} {
+		if strings.Contains(e.stderr, final) {
+			return false
+		}
+	}
+	return true
+}
+
+// Remedy says what to do about the failures that people meet.
+func (e *gitError) Remedy() string {
+	switch {
+	case strings.Contains(e.stderr, "couldn't find remote ref"):
+		return "ref= is a tag, a branch or a full commit id"
+	case strings.Contains(e.stderr, "could not read Username"), strings.Contains(e.stderr, "Authentication failed"), strings.Contains(e.stderr, "Permission denied"),
+		strings.Contains(e.stderr, "error: 401"), strings.Contains(e.stderr, "error: 403"):
+		return "give git a credential helper, or use git::ssh:// with an agent; `git ls-remote URL` shows whether it works"
+	case strings.Contains(e.stderr, "not found"), strings.Contains(e.stderr, "does not exist"), strings.Contains(e.stderr, "does not appear to be a git repository"):
+		return "is the URL right, and may you read the repository? `git ls-remote URL` shows"
+	}
+	return ""
+}
+
+// tree reads the table of contents of the commit that Get fetched into dir.
+func (g *gitGetter) tree(ctx context.Context, dir string) (*tree, error) {
+	t := newTree(g.limits.Entries)
+	blobs := map[string]string{} // object ids by path
+	cmd := g.command(ctx, dir, "ls-tree", "-r", "-z", "-l", "--full-tree", g.commit)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	err = func() error {
+		var links []string
+		for r := bufio.NewReader(out); ; {
+			line, err := r.ReadString(0)
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			// MODE SP TYPE SP OBJECT SP SIZE TAB PATH NUL
+			meta, name, _ := strings.Cut(strings.TrimSuffix(line, "\x00"), "\t")
+			f := strings.Fields(meta)
+			if len(f) != 4 {
+				return fmt.Errorf("git ls-tree: cannot read %q", line)
+			}
+			n := node{kind: regular}
+			n.size, _ = strconv.ParseInt(f[3], 10, 64)
+			switch f[0] {
+			case "120000":
+				n = node{kind: link}
+				links = append(links, name)
+			case "160000":
+				n = node{kind: special}
+			}
+			if err := t.add(name, n); err != nil {
+				return err
+			}
+			blobs[name] = f[2]
+		}
+		return g.targets(ctx, dir, t, links, blobs)
+	}()
+	if err != nil {
+		cmd.Cancel()
+		cmd.Wait()
+		return nil, err
+	}
+	if err := cmd.Wait(); err != nil {
+		return nil, &gitError{cause: err, stderr: strings.TrimSpace(stderr.String())}
+	}
+	t.read = func(ctx context.Context, paths []string, limit int64) (map[string][]byte, error) {
+		c := newCollector(limit)
+		err := g.blobs(ctx, dir, c, paths, blobs)
+		for _, p := range paths {
+			if bytes.HasPrefix(c.contents[p], []byte("version https://git-lfs.github.com/spec/")) {
+				return nil, report.Hint("store it in git itself: kopshook does not fetch from LFS", "%q is a Git LFS pointer", p)
+			}
+		}
+		return c.contents, err
+	}
+	return t, nil
+}
+
+// targets reads where links lead: their blobs.
+func (g *gitGetter) targets(ctx context.Context, dir string, t *tree, links []string, blobs map[string]string) error {
+	c := newCollector(int64(len(links)+1) * 4096)
+	if err := g.blobs(ctx, dir, c, links, blobs); err != nil {
+		return err
+	}
+	for _, name := range links {
+		t.nodes[name] = node{kind: link, target: string(c.contents[name])}
+	}
+	return nil
+}
+
+// blobs reads the blobs of paths into c.
+func (g *gitGetter) blobs(ctx context.Context, dir string, c *collector, paths []string, ids map[string]string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	var in bytes.Buffer
+	for _, p := range paths {
+		fmt.Fprintln(&in, ids[p])
+	}
+	cmd := g.command(ctx, dir, "cat-file", "--batch")
+	cmd.Stdin = &in
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		cmd.Cancel()
+		cmd.Wait()
+	}()
+	r := bufio.NewReader(out)
+	for _, p := range paths {
+		// OBJECT SP TYPE SP SIZE LF CONTENTS LF
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		f := strings.Fields(line)
+		if len(f) != 3 || f[1] != "blob" {
+			return fmt.Errorf("git cat-file: cannot read %q", line)
+		}
+		n, err := strconv.ParseInt(f[2], 10, 64)
+		if err != nil {
+			return err
+		}
+		if err := c.read(p, io.LimitReader(r, n)); err != nil {
+			return err
+		}
+		if _, err := r.Discard(1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// sumsName is the file in a vendor folder that lists what kopshook put there, for `sha256sum -c`.
+const sumsName = "SHA256SUMS"
+
+// vendorDir is where a lock file says that copies lie, "" when there are none.
+func vendorDir(specFile string, lock *LockFile) string {
+	if lock.Vendor == "" {
+		return ""
+	}
+	return filepath.Join(specDir(specFile), filepath.FromSlash(lock.Vendor))
+}
+
+// vendorName is the folder of a source in a vendor folder: readable, and of its own by a few digits of a hash. It does
+// not change when the contents do, so that reviewers see a diff.
+func vendorName(key string) string {
+	_, plain, ok := strings.Cut(key, "://")
+	if !ok {
+		plain = key
+	}
+	plain, _, _ = strings.Cut(plain, "?")
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_':
+			return r
+		}
+		return '-'
+	}, plain)
+	name = strings.Trim(name, "-.")
+	if len(name) > 80 {
+		name = name[len(name)-80:]
+	}
+	return strings.Trim(name, "-.") + "-" + hashOf([]byte(key))[:8]
+}
+
+// readVendored reads and verifies the copy of an entry. ok is false when there is none.
+func readVendored(vendor string, e *Entry, limits Limits) (files []File, ok bool, err error) {
+	dir := filepath.Join(vendor, vendorName(e.Source))
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, cause(err)
+	}
+	c := newCollector(limits.Bytes)
+	for _, entry := range entries {
+		if err := readPlain(filepath.Join(dir, entry.Name()), c, entry.Name()); err != nil {
+			return nil, false, report.Hint("run `kopshook vendor` again", "source %q: its copy in %s: %v", e.Source, dir, err)
+		}
+		files = append(files, File{Name: entry.Name(), Content: c.contents[entry.Name()]})
+	}
+	sortFiles(files)
+	fits := e.isTree() && hashOf(listing(files)) == e.Tree || !e.isTree() && len(files) == 1 && hashOf(files[0].Content) == e.SHA256
+	if !fits {
+		return nil, false, report.Hint("run `kopshook vendor` again, or take back what was changed there",
+			"source %q: its copy in %s is not what %s says", e.Source, dir, LockName)
+	}
+	return files, true, nil
+}
+
+func readPlain(path string, c *collector, name string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%q is no regular file", name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return c.read(name, io.Reader(f))
+}
+
+// Vendor copies what the lock files of refs pin into dir, takes out what is no longer pinned, and returns the lock
+// files that now say so, to be written by the caller. A folder that holds other files is refused.
+func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, error) {
+	l.setUp()
+	if err := ownFolder(dir); err != nil {
+		return nil, err
+	}
+	want := map[string][]byte{} // contents by path in dir
+	var changes []Change
+	var errs []error
+	for _, folder := range folders(refs) {
+		lock, err := l.lockFile(folder.path)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, a := range folder.addresses {
+			e := lock.entry(a.key)
+			if e == nil {
+				errs = append(errs, report.Hint("run `kopshook lock`", "source %q is not locked in %s", a.key, folder.path))
+				continue
+			}
+			if err := l.agree(e, folder.path); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			files, err := l.locked(ctx, a, e, "")
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			for _, f := range files {
+				want[vendorName(e.Source)+"/"+f.Name] = f.Content
+			}
+		}
+		errs = append(errs, folder.errs...)
+		rel, err := relativeTo(filepath.Dir(folder.path), dir)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		updated := *lock
+		updated.Vendor = filepath.ToSlash(rel)
+		changes = append(changes, Change{Path: folder.path, Old: lock, New: &updated})
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return changes, writeVendor(dir, want)
+}
+
+// ownFolder refuses a folder with files that kopshook did not put there.
+func ownFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return cause(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, sumsName)); err != nil {
+		return report.Hint("name a new folder", "%s holds files that kopshook did not put there", dir)
+	}
+	return nil
+}
+
+// writeVendor makes dir hold what is wanted. What stood there by an older listing and is no longer wanted goes.
+func writeVendor(dir string, want map[string][]byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return cause(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return cause(err)
+	}
+	defer root.Close()
+	var names []string
+	for name := range want {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if old, err := root.ReadFile(sumsName); err == nil {
+		sums, _ := parseListing(old)
+		for _, s := range sums {
+			if _, ok := want[s.name]; !ok {
+				root.Remove(s.name)
+				root.Remove(filepath.Dir(s.name)) // when it is empty
+			}
+		}
+	}
+	var listed []File
+	for _, name := range names {
+		listed = append(listed, File{Name: name, Content: want[name]})
+		if old, err := root.ReadFile(name); err == nil && hashOf(old) == hashOf(want[name]) {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o755); err != nil {
+			return cause(err)
+		}
+		if err := WriteFile(path, want[name], 0o644); err != nil {
+			return cause(err)
+		}
+	}
+	return cause(WriteFile(filepath.Join(dir, sumsName), listing(listed), 0o644))
+}
+
+func relativeTo(base, dir string) (string, error) {
+	b, err := filepath.Abs(base)
+	if err != nil {
+		return "", err
+	}
+	d, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Rel(b, d)
+}
