@@ -11,8 +11,8 @@ type hinted struct {
 	remedy string
 }
 
-func (h *hinted) Remedy() string { return h.remedy }
-func (h *hinted) Unwrap() error  { return errors.Unwrap(h.error) }
+func (h *hinted) Hint() string  { return h.remedy }
+func (h *hinted) Unwrap() error { return errors.Unwrap(h.error) }
 
 // Hint returns an error that carries a remedy. The format may hold %w.
 func Hint(remedy, format string, args ...any) error {
@@ -21,20 +21,25 @@ func Hint(remedy, format string, args ...any) error {
 
 // Remedy returns the remedy that err, or an error it wraps, carries.
 func Remedy(err error) string {
-	var r interface{ Remedy() string }
+	var r interface{ Hint() string }
 	if errors.As(err, &r) {
-		return r.Remedy()
+		return r.Hint()
 	}
 	return ""
 }
 
-// AddError adds err as an error at pos, each error of errors.Join as a finding of its own.
+// AddError adds err as an error at pos, each error of errors.Join as a finding of its own. An error that has a
+// Position is about that place, in another file: it stands there instead.
 func (r *Report) AddError(pos Position, path string, err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range joined.Unwrap() {
 			r.AddError(pos, path, e)
 		}
 		return
+	}
+	var placed interface{ Position() Position }
+	if errors.As(err, &placed) {
+		pos, path = placed.Position(), ""
 	}
 	r.Errorf(pos, path, Remedy(err), "%s", err.Error())
 }

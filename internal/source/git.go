@@ -238,7 +238,7 @@ func (e *gitError) temporary() bool {
 }
 
 // Remedy says what to do about the failures that people meet.
-func (e *gitError) Remedy() string {
+func (e *gitError) Hint() string {
 	switch {
 	case strings.Contains(e.stderr, "couldn't find remote ref"):
 		return "ref= is a tag, a branch or a full commit id"

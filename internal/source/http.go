@@ -132,7 +132,7 @@ func (e *statusError) temporary() bool {
 	return e.code == http.StatusRequestTimeout || e.code == http.StatusTooManyRequests || e.code >= 500 && e.code != http.StatusNotImplemented
 }
 
-func (e *statusError) Remedy() string {
+func (e *statusError) Hint() string {
 	switch e.code {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return "put user and password for the host into ~/.netrc"

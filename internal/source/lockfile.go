@@ -81,7 +81,7 @@ type lockError struct {
 }
 
 func (e *lockError) Error() string             { return e.msg }
-func (e *lockError) Remedy() string            { return e.remedy }
+func (e *lockError) Hint() string            { return e.remedy }
 func (e *lockError) Position() report.Position { return e.pos }
 
 const relock = "take the last version that was committed, or remove the file and run `kopshook lock`"
