@@ -242,7 +242,7 @@ func (d *decoder) checkCloudConfig(p string, n *yaml.Node) {
 		key, val := n.Content[i], n.Content[i+1]
 		at := join(p, key.Value)
 		if key.ShortTag() != "!!str" {
-			d.keyErrorf(at, "", "key `%s` of cloudConfig must be a string, not %s", shorten(key.Value), describe(key))
+			d.keyErrorf(at, "", "key %s of cloudConfig must be a string, not %s", quoteKey(key.Value), describe(key))
 		}
 		for _, refused := range refusedCloudConfig {
 			if key.Value == refused.key {
@@ -250,7 +250,7 @@ func (d *decoder) checkCloudConfig(p string, n *yaml.Node) {
 			}
 		}
 		if val.ShortTag() == "!!null" {
-			d.errorf(at, "give it a value, or remove it", "key `%s` of cloudConfig has no value: cloud-init would drop what later parts say", shorten(key.Value))
+			d.errorf(at, "give it a value, or remove it", "key %s of cloudConfig has no value: cloud-init would drop what later parts say", quoteKey(key.Value))
 		}
 	}
 }

@@ -23,6 +23,10 @@ func Decode(file string, data []byte, r *report.Report) []*Doc {
 		}
 	}
 	found.Sort()
+	// what stands in an anchor's value is said once, however many aliases it has
+	found.Findings = slices.CompactFunc(found.Findings, func(a, b report.Finding) bool {
+		return a.Position == b.Position && a.Message == b.Message
+	})
 	r.Merge(&found)
 	return docs
 }

@@ -47,6 +47,7 @@ func (e *expander) expand(key, at *yaml.Node, path string, depth int) *yaml.Node
 	}
 	if tag := n.ShortTag(); !slices.Contains(knownTags(n.Kind), tag) {
 		e.errorf(at, path, "leave the tag out", "tag %s has no meaning here", tag)
+		c.Tag = knownTags(n.Kind)[0]
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
@@ -98,7 +99,7 @@ func (e *expander) pairs(c, n *yaml.Node, path string, depth int, have map[strin
 		}
 		name, _ := e.breaks.restore(key.Value)
 		if first := own[name]; first != nil {
-			e.errorf(at, join(path, name), "keep one of them", "key `%s` is given twice, first in line %d", name, first.Line)
+			e.errorf(at, join(path, name), "keep one of them", "key %s is given twice, first in line %d", quoteKey(name), first.Line)
 			continue
 		}
 		own[name] = at

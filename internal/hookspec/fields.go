@@ -1,6 +1,9 @@
 package hookspec
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // Type is what a field holds, in the words of the docs.
 type Type string
@@ -93,6 +96,11 @@ func (o *Object) Field(name string) *Field {
 		}
 	}
 	return nil
+}
+
+// matches says whether s is what the field's pattern wants.
+func (f *Field) matches(s string) bool {
+	return f.Pattern == "" || regexp.MustCompile(`^(?:`+f.Pattern+`)$`).MatchString(s)
 }
 
 // names returns the names of all fields.

@@ -86,10 +86,13 @@ func parse(file string, data []byte, r *report.Report) (docs []*yaml.Node, b bre
 	if err == nil {
 		return docs, b
 	}
-	pos := at(file, data, errorOffset(data, err))
+	offset := errorOffset(data, err)
+	pos := at(file, data, offset)
 	switch msg := syntaxMessage(err); {
 	case strings.Contains(msg, "control characters"):
 		r.Errorf(pos, "", `write it as an escape in double quotes ("\x1b"), or use contentBase64`, "YAML takes no control characters")
+	case bytes.HasSuffix(data[:offset], []byte("*")) || bytes.HasPrefix(data[offset:], []byte("*")):
+		r.Errorf(pos, "", `quote what begins with a *, such as "*.example.com"; an alias needs its anchor before it`, "the file is not YAML: %s", msg)
 	case strings.Contains(msg, "tab character") || strings.Contains(msg, "cannot start any token"):
 		r.Errorf(pos, "", "indent with spaces; quote values that begin with a special character", "the file is not YAML: %s", msg)
 	default:

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // unitTypes are systemd's (systemd.unit(5)).
@@ -18,6 +20,9 @@ func unitError(name string) (wrong, remedy string) {
 	}
 	switch {
 	case !slices.Contains(unitTypes, suffix) && name != "" && !strings.ContainsFunc(name, odd):
+		if near := report.Nearest(suffix, unitTypes); suffix != "" && near != "" {
+			return "has no unit type", "did you mean `" + prefix + "." + near + "`?"
+		}
 		return "has no unit type", "write `" + name + ".service`"
 	case prefix == "" || len(name) > 255 || prefix[0] == '@' || strings.ContainsFunc(name, odd):
 		return "is not the name of a systemd unit", ""
@@ -40,7 +45,7 @@ var refusedUnits = []struct {
 		[]string{"kopshook-*"}},
 	{"is how people get onto a node whose hooks failed", "leave it out",
 		[]string{"ssh.service", "sshd.service", "ssh@*", "sshd@*", "getty@*", "serial-getty@*", "console-getty.service", "amazon-ssm-agent.service", "google-guest-agent.service"}},
-	{"is part of cloud-init, which starts before the hooks do", "name the unit itself that needs the hook",
+	{"belongs to cloud-init and starts before the hooks do", "name the unit itself that needs the hook",
 		[]string{"cloud-*"}},
 	{"starts early in the boot, before the hooks can: it would wait for itself", "name the unit itself that needs the hook, or choose phase: boot",
 		[]string{

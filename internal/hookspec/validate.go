@@ -72,7 +72,7 @@ func (d *decoder) checkGlobs(p, field string, globs []string) {
 // checkEmpty refuses an empty list in a selector: some would take it for "none", others for "all".
 func (d *decoder) checkEmpty(p, field string, list []string) {
 	if d.doc.given(p) && len(list) == 0 && !d.bad[p] {
-		d.errorf(p, "remove it to select all", "`%s` is an empty list", field)
+		d.errorf(p, "remove it, or name something", "`%s` is an empty list", field)
 	}
 }
 
@@ -167,7 +167,7 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	if h.Script != nil && h.Source != nil {
 		d.keyErrorf(at("source"), "keep one of them", "`script` and `source` are both given")
 	}
-	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.unknownIn(p, &hookObject) {
+	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.bad[p] && !d.unknownIn(p, &hookObject) {
 		d.errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
 	}
 	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run == "every-boot" {
@@ -210,7 +210,7 @@ func (d *decoder) checkOverride(p, name string, o Hook) {
 		if near := report.Nearest(name, names); near != "" {
 			remedy = "did you mean `" + near + "`?"
 		}
-		d.keyErrorf(p, remedy, "there is no hook `%s` to override", shorten(name))
+		d.keyErrorf(p, remedy, "there is no hook %s to override", quoteKey(name))
 		return
 	}
 	for _, field := range []string{"name", "phase"} {

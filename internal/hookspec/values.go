@@ -3,7 +3,6 @@ package hookspec
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,6 +81,14 @@ func describe(n *yaml.Node) string {
 	return "the string " + strconv.Quote(text)
 }
 
+// quoteKey is a key as people wrote it, if it is a plain word.
+func quoteKey(key string) string {
+	if join("", key) == key {
+		return "`" + shorten(key) + "`"
+	}
+	return strconv.Quote(shorten(key))
+}
+
 // shorten cuts what people wrote to what fits into a message.
 func shorten(s string) string {
 	const most = 60
@@ -120,7 +127,7 @@ func (d *decoder) optionalFields(v value, o *Object) iter.Seq2[*Field, value] {
 			path := join(v.path, name)
 			f := o.Field(name)
 			if f == nil {
-				d.keyErrorf(path, d.meant(name, o), "unknown field `%s`", shorten(name))
+				d.keyErrorf(path, d.meant(name, o), "unknown field %s", quoteKey(name))
 				continue
 			}
 			if !yield(f, value{v.node.Content[i+1], path, name, f}) {
@@ -160,7 +167,7 @@ func (d *decoder) meant(name string, o *Object) string {
 	}
 	for _, other := range d.objects {
 		if other != o && other.Field(name) != nil {
-			return fmt.Sprintf("`%s` is a field of %s; here belong %s", name, article(other.Name), enumerate(o.names(), "and"))
+			return fmt.Sprintf("`%s` is a field of %s", name, article(other.Name))
 		}
 	}
 	return fmt.Sprintf("the fields of %s are %s", article(o.Name), enumerate(o.names(), "and"))
@@ -212,7 +219,7 @@ func (d *decoder) entries(v value) iter.Seq2[string, value] {
 			key := v.node.Content[i]
 			path := join(v.path, key.Value)
 			if key.ShortTag() != "!!str" {
-				d.keyErrorf(path, fmt.Sprintf("quote it: %q", key.Value), "key `%s` must be a string, not %s", shorten(key.Value), describe(key))
+				d.keyErrorf(path, fmt.Sprintf("quote it: %q", key.Value), "key %s must be a string, not %s", quoteKey(key.Value), describe(key))
 				continue
 			}
 			if !yield(key.Value, value{v.node.Content[i+1], path, join(v.label, key.Value), v.field}) {
@@ -236,12 +243,14 @@ func (d *decoder) str(v value) string {
 	case tag == "!!binary":
 		d.wrongType(v, "a string", "binary contents of files go into contentBase64, without a tag")
 		return ""
+	case tag != "!!str" && tag != "!!merge" && len(v.field.Enum) > 0:
+		d.wrongType(v, enumerate(v.field.Enum, "or"), "")
+		return ""
+	case tag != "!!str" && tag != "!!merge" && v.field.Pattern != "" && !v.field.matches(n.Value):
+		d.wrongType(v, v.field.Says, "")
+		return ""
 	case tag != "!!str" && tag != "!!merge":
-		quoted := n.Value
-		if v.field.Name == "mode" && tag == "!!int" && !strings.HasPrefix(quoted, "0") {
-			quoted = "0" + quoted
-		}
-		d.wrongType(v, "a string", fmt.Sprintf("quote it: %q", quoted))
+		d.wrongType(v, "a string", fmt.Sprintf("quote it: %q", n.Value))
 		return ""
 	}
 	d.check(v, n.Value)
@@ -265,7 +274,7 @@ func (d *decoder) check(v value, s string) {
 		}
 		d.errorf(v.path, remedy, "`%s` is %q; it must be %s", v.label, shorten(s), enumerate(f.Enum, "or"))
 	}
-	if f.Pattern != "" && !regexp.MustCompile(`^(?:`+f.Pattern+`)$`).MatchString(s) {
+	if !f.matches(s) {
 		d.errorf(v.path, "", "`%s` is %q; it must be %s", v.label, shorten(s), f.Says)
 	}
 }
@@ -287,6 +296,10 @@ func (d *decoder) stringList(v value) []string {
 }
 
 func (d *decoder) stringOrList(v value) []string {
+	if v.node.Kind == yaml.MappingNode {
+		d.wrongType(v, "a string or a list of strings", "")
+		return nil
+	}
 	if v.node.Kind == yaml.SequenceNode {
 		if len(v.node.Content) == 0 {
 			d.errorf(v.path, "give it a value, or remove it", "`%s` is an empty list", v.label)

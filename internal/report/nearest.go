@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
@@ -12,6 +13,9 @@ func Nearest(word string, candidates []string) string {
 	best, bestDist := "", 0
 	for _, c := range candidates {
 		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(c), nil)
+		if d == 2 && letters(word) == letters(c) {
+			d = 1 // two letters are swapped
+		}
 		if d > max(1, min(len(word), len(c))/3) {
 			continue
 		}
@@ -20,4 +24,11 @@ func Nearest(word string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// letters returns the letters of a word in the order of the alphabet.
+func letters(word string) string {
+	runes := []rune(strings.ToLower(word))
+	slices.Sort(runes)
+	return string(runes)
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
 )
 
 // TextOptions says how Text prints.
@@ -30,7 +33,7 @@ func Text(w io.Writer, findings []Finding, opts TextOptions) error {
 		}
 		fmt.Fprintf(&b, "%s: %s", opts.severity(f.Severity), clean(f.Message))
 		if f.Code != "" {
-			fmt.Fprintf(&b, " [%s]", f.Code)
+			fmt.Fprintf(&b, " [%s]", clean(f.Code))
 		}
 		b.WriteByte('\n')
 		if opts.Snippets {
@@ -65,31 +68,60 @@ func (o TextOptions) snippet(b *bytes.Buffer, f Finding) {
 		src = rest
 	}
 	line, _, _ := bytes.Cut(src, []byte("\n"))
-	runes := []rune(strings.TrimSuffix(string(line), "\r"))
-	col := min(max(f.Col, 1), len(runes)+1)
-	const before, width = 50, 100
-	start := 0
-	if col > before+20 {
-		start = col - before
-	}
-	end := min(len(runes), start+width)
+	runes := []rune(clean(strings.ReplaceAll(strings.TrimSuffix(string(line), "\r"), "\t", " ")))
+	col := min(max(f.Col, 1), len(runes)+1) - 1
+	start, end := window(runes, col)
 	indent := len(fmt.Sprint(f.Line))
-	fmt.Fprintf(b, "%*s |\n%d | %s\n", indent, "", f.Line, clean(strings.ReplaceAll(string(runes[start:end]), "\t", " ")))
+	text := strings.TrimRight(string(runes[start:end]), " ")
+	fmt.Fprintf(b, "%*s |\n%d | %s\n", indent, "", f.Line, text)
 	if f.Col > 0 {
-		fmt.Fprintf(b, "%*s | %s^\n", indent, "", strings.Repeat(" ", col-1-start))
+		fmt.Fprintf(b, "%*s | %s^\n", indent, "", strings.Repeat(" ", cells(runes[start:col])))
 	}
 }
 
-// clean keeps control characters of somebody's input from reaching the terminal.
-func clean(s string) string {
-	bad := func(r rune) bool { return r < 0x20 && r != '\n' || r >= 0x7f && r < 0xa0 || r == utf8.RuneError }
-	if !strings.ContainsFunc(s, bad) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if bad(r) {
-			return '\ufffd'
+// window returns what of a line is shown around the rune at col: all of it, or about a screen's width.
+func window(line []rune, col int) (start, end int) {
+	const before, most = 50, 100
+	if cells(line[:col]) > before+20 {
+		for start = col; start > 0 && cells(line[start-1:col]) <= before; start-- {
 		}
-		return r
-	}, s)
+	}
+	for end = start; end < len(line) && cells(line[start:end+1]) <= most; end++ {
+	}
+	return start, end
+}
+
+// cells is how many columns of a terminal the runes take.
+func cells(runes []rune) int {
+	n := 0
+	for _, r := range runes {
+		switch kind := width.LookupRune(r).Kind(); {
+		case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		case kind == width.EastAsianWide || kind == width.EastAsianFullwidth:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// clean keeps what would control the terminal or turn the direction of its text out of somebody's words. Line feeds
+// become lines that are indented, so that no input can make up a finding.
+func clean(s string) string {
+	bad := func(r rune) bool {
+		return r < 0x20 || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r)
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString("\n    ")
+		case bad(r):
+			b.WriteRune(utf8.RuneError)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
