@@ -2,6 +2,7 @@ package hookspec
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -187,7 +188,11 @@ func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 		}
 		hooks, changed := d.resolve(g)
 		for _, c := range changed {
-			newDecoder(d, r).checkTogether(&c.hook, c.path, c.origin)
+			var found report.Report
+			newDecoder(d, &found).checkTogether(&c.hook, c.path, c.origin)
+			for _, f := range found.Findings {
+				addOnce(r, f)
+			}
 		}
 		if first == nil {
 			first = d
@@ -234,10 +239,14 @@ func checkConflicts(hooks []Resolved, g Group, r *report.Report) {
 	}
 }
 
-// conflict adds an error unless one is there for the same place: the next instance group has the same conflict.
 func conflict(r *report.Report, pos report.Position, path, remedy, format string, args ...any) {
-	said := slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Position == pos && f.Path == path })
+	addOnce(r, report.Finding{Severity: report.Error, Position: pos, Path: path, Remedy: remedy, Message: fmt.Sprintf(format, args...)})
+}
+
+// addOnce adds a finding unless there is one for the same place: the next instance group has the same conflict.
+func addOnce(r *report.Report, f report.Finding) {
+	said := slices.ContainsFunc(r.Findings, func(other report.Finding) bool { return other.Position == f.Position && other.Path == f.Path })
 	if !said {
-		r.Errorf(pos, path, remedy, format, args...)
+		r.Add(f)
 	}
 }

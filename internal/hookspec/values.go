@@ -257,8 +257,8 @@ func (d *decoder) str(v value) string {
 	return n.Value
 }
 
-// bools11 are words that YAML 1.1 reads as booleans, and yaml.v3 as strings.
-var bools11 = []string{"y", "n", "yes", "no", "on", "off"}
+// bools11 are words that readers of YAML 1.1, such as cloud-init's, take for booleans, and yaml.v3 for strings.
+var bools11 = []string{"yes", "no", "on", "off"}
 
 func plain(n *yaml.Node) bool {
 	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle|yaml.TaggedStyle) == 0
@@ -338,9 +338,9 @@ func (d *decoder) boolean(v value) bool {
 	switch strings.ToLower(v.node.Value) {
 	case "true", "false":
 		remedy = "remove the quotes"
-	case "y", "yes", "on":
+	case "yes", "on":
 		remedy = "write true"
-	case "n", "no", "off":
+	case "no", "off":
 		remedy = "write false"
 	}
 	d.wrongType(v, "true or false", remedy)
