@@ -34,7 +34,7 @@ func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	app := newApp(os.Stdin, os.Stdout, os.Stderr)
-	return exitCode(app.RunContext(ctx, args), os.Stderr)
+	return exitCode(app.RunContext(ctx, optionsFirst(app, args)), os.Stderr)
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
@@ -61,14 +61,12 @@ never joins.
 			versionCommand(),
 			completionCommand(),
 		},
+		EnableBashCompletion:   true,
 		HideVersion:            true,
 		UseShortOptionHandling: true,
 		// exitCode prints errors and chooses the code
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
-		CommandNotFound: func(c *cli.Context, name string) {
-			// urfave/cli has no error to return from here: the App's Action does that
-		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
 				return unknownCommand(c.App, name)

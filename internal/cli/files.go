@@ -18,7 +18,7 @@ import (
 const maxInput = 64 << 20
 
 // readInput reads a file, or standard input when name is "-".
-func readInput(name string, stdin io.Reader) ([]byte, error) {
+func readInput(ctx context.Context, name string, stdin io.Reader) ([]byte, error) {
 	var r io.Reader = stdin
 	if name != "-" {
 		info, err := os.Stat(name)
@@ -38,7 +38,7 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 		defer f.Close()
 		r = f
 	}
-	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	data, err := readAll(ctx, io.LimitReader(r, maxInput+1))
 	if err != nil {
 		return nil, fileError(name, err)
 	}
@@ -46,6 +46,25 @@ func readInput(name string, stdin io.Reader) ([]byte, error) {
 		return nil, report.Hint("give kops manifests and hook specs only", "%s: is larger than %d MiB", display(name), maxInput>>20)
 	}
 	return data, nil
+}
+
+// readAll is io.ReadAll that ends with ctx: standard input and FIFOs may never say a word.
+func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := io.ReadAll(r)
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // specFiles lists what -f names: the file itself, or the YAML and JSON files of a folder, sorted, without its
@@ -107,6 +126,9 @@ type change struct {
 	data []byte
 }
 
+// rename is os.Rename; a test makes it fail.
+var rename = os.Rename
+
 // writeFiles replaces files, all or none: the new contents are written beside them and synced first, then renamed
 // over them; when a rename fails, those before it are taken back. Mode and owner stay; a symbolic link stays one.
 // A cancelled ctx stops before the first rename, never between two.
@@ -145,10 +167,10 @@ func writeFiles(ctx context.Context, changes []change) (err error) {
 		}
 	}
 	for i, p := range todo {
-		if err := os.Rename(p.tmp, p.path); err != nil {
+		if err := rename(p.tmp, p.path); err != nil {
 			err = fileError(p.name, err)
 			for _, done := range todo[:i] {
-				if back := os.Rename(done.backup, done.path); back != nil {
+				if back := rename(done.backup, done.path); back != nil {
 					err = errors.Join(err, fmt.Errorf("%s: could not be restored: %w", done.name, back))
 				}
 			}

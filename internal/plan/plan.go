@@ -5,6 +5,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/kops/pkg/apis/kops"
 
@@ -20,10 +21,16 @@ type Loader interface {
 	Load(ctx context.Context, ref source.Ref) ([]source.File, error)
 }
 
+// Manifest is a file with instance groups, under the name that the user gave it.
+type Manifest struct {
+	Name string
+	*instancegroups.File
+}
+
 // Group is an instance group and what is planned for it.
 type Group struct {
 	*instancegroups.Group
-	File string // the manifest's file name
+	Manifest *Manifest
 
 	// Hooks of all specs that select the group, in the order in which they run. Phase daemon is not among them.
 	Hooks []hookspec.Resolved
@@ -37,15 +44,24 @@ type Group struct {
 	Unserved string
 }
 
-// Make plans for all instance groups of the files. What it has to say goes to r; the plan is of use only when r has no
+// Make plans for all instance groups of the manifests, in their order. What it has to say goes to r; the plan is of use only when r has no
 // errors.
-func Make(ctx context.Context, docs []*hookspec.Doc, files []*instancegroups.File, loader Loader, r *report.Report) []*Group {
+func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, loader Loader, r *report.Report) []*Group {
 	p := &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{}}
 	var groups []*Group
 	selects := map[*hookspec.Doc]bool{}
-	for _, f := range files {
-		for _, ig := range f.Groups() {
-			groups = append(groups, p.group(docs, f, ig, selects))
+	clusters := map[string]*instancegroups.Cluster{}
+	for _, m := range manifests {
+		for _, c := range m.Clusters() {
+			clusters[c.Name] = c
+		}
+	}
+	for _, m := range manifests {
+		for _, ig := range m.Groups() {
+			if ig.ClusterObject == nil {
+				ig.ClusterObject = clusters[ig.Cluster]
+			}
+			groups = append(groups, p.group(docs, m, ig, selects))
 		}
 	}
 	for _, d := range docs {
@@ -62,8 +78,8 @@ func Selectable(ig *instancegroups.Group) hookspec.Group {
 	return hookspec.Group{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role, Labels: ig.Labels, NodeLabels: ig.NodeLabels}
 }
 
-// UserData returns the group's parts as kops' type.
-func (g *Group) UserData() []kops.UserData {
+// PlannedUserData returns the group's parts as kops' type.
+func (g *Group) PlannedUserData() []kops.UserData {
 	var parts []kops.UserData
 	for _, p := range g.Parts {
 		parts = append(parts, kops.UserData(p))
@@ -79,8 +95,8 @@ type planner struct {
 	broken  map[source.Ref]bool
 }
 
-func (p *planner) group(docs []*hookspec.Doc, f *instancegroups.File, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
-	g := &Group{Group: ig, File: f.Name()}
+func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
+	g := &Group{Group: ig, Manifest: m}
 	who := Selectable(ig)
 	var chosen []*hookspec.Doc
 	exact := false
@@ -153,5 +169,16 @@ func (p *planner) serve(g *Group, exact bool) {
 }
 
 func (g *Group) position() report.Position {
-	return report.Position{File: g.File, Line: g.Line}
+	return report.Position{File: g.Manifest.Name, Line: g.Line}
+}
+
+// Ours returns the parts of the manifest that kopshook made.
+func (g *Group) Ours() []kops.UserData {
+	var ours []kops.UserData
+	for _, p := range g.Group.UserData() {
+		if strings.HasPrefix(p.Name, instancegroups.Prefix) {
+			ours = append(ours, p)
+		}
+	}
+	return ours
 }

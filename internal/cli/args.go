@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// optionsFirst moves options before the files, as urfave/cli wants them: people write them in any order. What stands
+// behind "--" stays where it is.
+func optionsFirst(app *cli.App, args []string) []string {
+	if len(args) < 3 {
+		return args
+	}
+	cmd := app.Command(args[1])
+	if cmd == nil || cmd.SkipFlagParsing || len(cmd.Subcommands) > 0 {
+		return args
+	}
+	var options, files []string
+	rest := args[2:]
+	for len(rest) > 0 {
+		arg := rest[0]
+		rest = rest[1:]
+		if arg == "--" {
+			files = append(append(files, "--"), rest...)
+			break
+		}
+		if arg == "-" || !strings.HasPrefix(arg, "-") {
+			files = append(files, arg)
+			continue
+		}
+		options = append(options, arg)
+		if takesValue(cmd, arg) && len(rest) > 0 {
+			options = append(options, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return slices.Concat(args[:2], options, files)
+}
+
+// takesValue says whether the option's value is the next argument.
+func takesValue(cmd *cli.Command, option string) bool {
+	if strings.Contains(option, "=") {
+		return false
+	}
+	name := strings.TrimLeft(option, "-")
+	if !strings.HasPrefix(option, "--") && len(name) > 1 {
+		name = name[len(name)-1:] // of combined short options, the last one may take a value
+	}
+	for _, f := range cmd.Flags {
+		if slices.Contains(f.Names(), name) {
+			v, ok := f.(cli.DocGenerationFlag)
+			return ok && v.TakesValue()
+		}
+	}
+	return false
+}

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOptionsFirst(t *testing.T) {
+	app := newApp(strings.NewReader(""), io.Discard, io.Discard)
+	for _, tt := range []struct{ name, in, want string }{
+		{"options behind files come first", "merge ig.yaml -f hooks.yaml -w", "merge -f hooks.yaml -w ig.yaml"},
+		{"a value with = is no argument of its own", "merge ig.yaml --file=hooks.yaml x.yaml", "merge --file=hooks.yaml ig.yaml x.yaml"},
+		{"a lone dash is a file", "merge - -f hooks.yaml", "merge -f hooks.yaml -"},
+		{"a lone dash may be a value", "merge ig.yaml -f -", "merge -f - ig.yaml"},
+		{"combined short options", "merge ig.yaml -wf hooks.yaml", "merge -wf hooks.yaml ig.yaml"},
+		{"what is behind -- stays", "merge a.yaml -w -- -f b.yaml", "merge -w a.yaml -- -f b.yaml"},
+		{"an unknown option comes first, to be refused", "merge a.yaml --nosuch", "merge --nosuch a.yaml"},
+		{"no command", "--help x", "--help x"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := optionsFirst(app, strings.Fields("kopshook "+tt.in))
+			if diff := cmp.Diff(strings.Fields("kopshook "+tt.want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

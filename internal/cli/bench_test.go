@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// benchHooks are five hooks of the size that people write: 2 to 3 KB together with what they embed.
+func benchHooks() string {
+	var b strings.Builder
+	b.WriteString("apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata:\n  name: bench\nspec:\n  selector: {}\n  hooks:\n")
+	for i := range 5 {
+		fmt.Fprintf(&b, "  - name: hook-%d\n    weight: %d\n    script: |\n      #!/bin/sh\n      set -eu\n", i, i*10)
+		for l := range 40 {
+			fmt.Fprintf(&b, "      echo \"line %d of a script that installs something\" > /run/hook-%d\n", l, i)
+		}
+	}
+	return b.String()
+}
+
+func benchManifest(groups int) string {
+	var b strings.Builder
+	for i := range groups {
+		if i > 0 {
+			b.WriteString("\n---\n\n")
+		}
+		fmt.Fprintf(&b, `apiVersion: kops.k8s.io/v1alpha2
+kind: InstanceGroup
+metadata:
+  creationTimestamp: "2026-11-21T09:03:00Z"
+  labels:
+    kops.k8s.io/cluster: bench.example.com
+  name: nodes-%04d
+spec:
+  additionalUserData:
+  - content: |
+      #!/bin/sh
+      mkdir -p /var/lib/agent
+    name: 00-agent.sh
+    type: text/x-shellscript
+  image: ubuntu-24.04
+  machineType: m7i.large
+  maxSize: 10
+  minSize: 1
+  nodeLabels:
+    example.com/pool: "%d"
+  role: Node
+  subnets:
+  - us-east-1a
+  - us-east-1b
+`, i, i)
+	}
+	return b.String()
+}
+
+// BenchmarkMerge is the merge command in one process, without start-up.
+func BenchmarkMerge(b *testing.B) {
+	for _, groups := range []int{1, 50, 5000} {
+		b.Run(fmt.Sprintf("groups=%d", groups), func(b *testing.B) {
+			hooks, manifest := benchFiles(b, groups)
+			b.ReportAllocs()
+			for b.Loop() {
+				app := newApp(strings.NewReader(""), io.Discard, io.Discard)
+				if err := app.RunContext(context.Background(), []string{"kopshook", "merge", hooks, manifest}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkProcess runs the built program, named by KOPSHOOK: `make bench` sets it. It reports the largest memory that
+// one run took, in MB.
+func BenchmarkProcess(b *testing.B) {
+	program := os.Getenv("KOPSHOOK")
+	if program == "" {
+		b.Skip("KOPSHOOK names no program: run make bench")
+	}
+	run := func(b *testing.B, args ...string) {
+		var peak int64
+		for b.Loop() {
+			cmd := exec.Command(program, args...)
+			var stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = io.Discard, &stderr
+			if err := cmd.Run(); err != nil {
+				b.Fatalf("%v\n%s", err, stderr.String())
+			}
+			peak = max(peak, maxRSS(cmd.ProcessState))
+		}
+		b.ReportMetric(float64(peak)/1e6, "MB")
+	}
+	b.Run("start", func(b *testing.B) { run(b, "version") })
+	for _, groups := range []int{1, 50, 5000} {
+		b.Run(fmt.Sprintf("merge/groups=%d", groups), func(b *testing.B) {
+			hooks, manifest := benchFiles(b, groups)
+			run(b, "merge", hooks, manifest)
+		})
+	}
+}
+
+func benchFiles(b *testing.B, groups int) (hooks, manifest string) {
+	dir := b.TempDir()
+	hooks, manifest = filepath.Join(dir, "hooks.yaml"), filepath.Join(dir, "ig.yaml")
+	for name, text := range map[string]string{hooks: benchHooks(), manifest: benchManifest(groups)} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return hooks, manifest
+}

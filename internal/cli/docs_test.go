@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// block is a fenced code block of a Markdown page.
+type block struct {
+	info string // what stands behind the fence: "sh", "yaml", "sh node"
+	line int    // of its first line of code
+	text string
+}
+
+// TestDocs runs the code blocks of README.md and docs/: a reader copies them.
+//
+//	sh        is run with bash -e, in a copy of examples/ with a stand-in kops; its last command may exit 1 (findings)
+//	sh node   is for a node: it must parse here, and the boots run it
+//	sh setup  is what a reader does once on a machine of their own (installing, cloning): it must parse
+//	yaml      is a hook spec that decodes without a finding, or a kops manifest, or other YAML that parses
+//	text      is output
+//
+// Other languages (hcl, json, mermaid) have tests of their own.
+func TestDocs(t *testing.T) {
+	repo := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(repo, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, filepath.Join(repo, "README.md")) {
+		name, _ := filepath.Rel(repo, page)
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range blocks(string(data)) {
+				lang, how, _ := strings.Cut(b.info, " ")
+				switch {
+				case b.info == "":
+					t.Errorf("%s:%d: the code block says no language; use text for output", name, b.line)
+				case lang == "yaml":
+					checkYAML(t, name, b)
+				case lang == "sh" && how == "":
+					runExample(t, strings.TrimSpace(b.text), true)
+				case lang == "sh":
+					runExample(t, "if false; then\n"+b.text+"\nfi", false)
+				}
+			}
+		})
+	}
+}
+
+func checkYAML(t *testing.T, page string, b block) {
+	t.Helper()
+	switch {
+	case strings.Contains(b.text, "kind: "+hookspec.Kind):
+		var r report.Report
+		hookspec.Decode(page, []byte(b.text), &r)
+		for _, f := range r.Findings {
+			t.Errorf("%s, in the block at line %d: %s", f.Position, b.line, f.Message)
+		}
+	case strings.Contains(b.text, "kind: InstanceGroup"):
+		if _, err := instancegroups.Parse(page, []byte(b.text)); err != nil {
+			t.Errorf("the block at line %d: %v", b.line, err)
+		}
+	default:
+		dec := yaml.NewDecoder(bytes.NewReader([]byte(b.text)))
+		var v any
+		if err := dec.Decode(&v); err != nil {
+			t.Errorf("%s:%d: %v", page, b.line, err)
+		}
+	}
+}
+
+// blocks returns the fenced code blocks of a page.
+func blocks(page string) []block {
+	var out []block
+	var cur *block
+	for i, line := range strings.Split(page, "\n") {
+		info, fence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case fence && cur == nil:
+			cur = &block{info: info, line: i + 2}
+		case fence:
+			out = append(out, *cur)
+			cur = nil
+		case cur != nil:
+			cur.text += line + "\n"
+		}
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/urfave/cli/v2"
+)
+
+// exampleLine is a command line in a help text.
+var exampleLine = regexp.MustCompile(`(?m)^ +((?:[A-Z_]+='[^']*' )?(?:kopshook|kops|source) .*)$`)
+
+// standInKops is a kops that knows one cluster, examples/mixed: enough for the pipelines of help texts and docs.
+const standInKops = `#!/bin/sh
+set -eu
+case "$1 $2" in
+"get ig") sed -n '/^kind: InstanceGroup/,$p' examples/mixed/cluster.yaml | sed '1i apiVersion: kops.k8s.io/v1alpha2' ;;
+"replace -f") cat > replaced.yaml; grep -q kopshook- replaced.yaml ;;
+"edit ig") "$0" get ig > edited.yaml; ${EDITOR} edited.yaml; grep -q kopshook- edited.yaml ;;
+*) echo "stand-in kops: $*" ;;
+esac
+`
+
+// TestHelpExamples runs every command line that a help text shows: in a copy of the project's examples, with a
+// stand-in for kops. Exit code 1, a difference or findings, is fine for those that exist to find them.
+func TestHelpExamples(t *testing.T) {
+	findings := map[string]bool{"diff": true, "check": true, "lint": true}
+	var walk func(prefix string, commands []*cli.Command)
+	walk = func(prefix string, commands []*cli.Command) {
+		for _, cmd := range commands {
+			name := prefix + cmd.Name
+			if cmd.Name == "help" {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				lines := exampleLine.FindAllStringSubmatch(cmd.Description, -1)
+				if len(lines) == 0 {
+					t.Fatalf("kopshook %s --help shows no example", name)
+				}
+				for _, line := range lines {
+					runExample(t, line[1], findings[cmd.Name])
+				}
+			})
+			walk(name+" ", cmd.Subcommands)
+		}
+	}
+	walk("", newApp(strings.NewReader(""), io.Discard, io.Discard).Commands)
+}
+
+// runExample runs a shell script in a fresh copy of the examples, with bash -e. With findings it may exit 1.
+func runExample(t *testing.T, script string, findings bool) {
+	t.Helper()
+	run := "exec bash -e example.sh\n"
+	if findings {
+		run = "exec bash -c 'bash -e example.sh || [ $? = 1 ]'\n"
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "example.txtar"), []byte(run+"-- example.sh --\n"+script+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	p := params(t, dir)
+	p.UpdateScripts = false
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		if err := setup(env); err != nil {
+			return err
+		}
+		for _, top := range []string{"examples", "golden"} {
+			if err := os.CopyFS(filepath.Join(env.WorkDir, top), os.DirFS(filepath.Join(env.Getenv("REPO"), top))); err != nil {
+				return err
+			}
+		}
+		for _, f := range []string{"hooks.yaml", "cluster.yaml"} {
+			from := map[string]string{"hooks.yaml": "examples/gpu/hooks.yaml", "cluster.yaml": "examples/mixed/cluster.yaml"}[f]
+			data, err := os.ReadFile(filepath.Join(env.Getenv("REPO"), from))
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(env.WorkDir, f), data, 0o666); err != nil {
+				return err
+			}
+		}
+		bin := filepath.Join(env.WorkDir, ".bin")
+		if err := os.MkdirAll(bin, 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(bin, "kops"), []byte(standInKops), 0o777); err != nil {
+			return err
+		}
+		env.Setenv("PATH", bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+		env.Setenv("HOME", env.WorkDir)
+		return os.MkdirAll(filepath.Join(env.WorkDir, ".zfunc"), 0o777)
+	}
+	testscript.Run(t, p)
+}

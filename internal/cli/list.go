@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "list",
+		Usage:     "show which hook runs on which instance group",
+		UsageText: "kopshook list [-f SPEC...] [-o text|json] FILE... | -",
+		Description: `Prints a matrix: a row for each hook, in the order in which a node runs them, and a column for each instance group.
+A cell holds the hook's place in the group's order, or a dot where the hook does not run.
+
+Example:
+   kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
+		Flags: append(planFlags(), formatFlag("text", "json")),
+		Action: func(c *cli.Context) error {
+			_, groups, err := planned(c)
+			if err != nil {
+				return err
+			}
+			rows := listRows(groups)
+			switch format := c.String("output"); format {
+			case "text":
+				return printMatrix(c.App.Writer, groups, rows)
+			case "json":
+				return printJSON(c.App.Writer, rows)
+			default:
+				return unknownFormat(c)
+			}
+		},
+	}
+}
+
+// listRow is a hook and where it runs.
+type listRow struct {
+	Hook   string      `json:"hook"`
+	Phase  string      `json:"phase"`
+	Weight int         `json:"weight"`
+	Spec   string      `json:"spec"`
+	Groups []listPlace `json:"instanceGroups"`
+}
+
+// listPlace is an instance group and the hook's place in its order, from 1.
+type listPlace struct {
+	Name    string `json:"name"`
+	Cluster string `json:"cluster,omitempty"`
+	Place   int    `json:"place"`
+	column  int
+}
+
+// listRows merges the orders of all groups into one. Hooks have one place among each other in every group, unless
+// overrides gave them other weights; then a hook has a row for each weight.
+func listRows(groups []*plan.Group) []*listRow {
+	rows := []*listRow{}
+	type key struct {
+		spec, hook string
+		weight     int
+	}
+	index := map[key]*listRow{}
+	for col, g := range groups {
+		for i, h := range g.Hooks {
+			k := key{h.Doc.Spec.Metadata.Name, h.Name, h.Weight}
+			row := index[k]
+			if row == nil {
+				row = &listRow{Hook: h.Name, Phase: string(h.Phase), Weight: h.Weight, Spec: k.spec}
+				index[k] = row
+				rows = append(rows, row)
+			}
+			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: i + 1, column: col})
+		}
+	}
+	place := func(r *listRow) int { return slices.Index(hookspec.Phases, hookspec.Phase(r.Phase)) }
+	slices.SortStableFunc(rows, func(a, b *listRow) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Hook, b.Hook))
+	})
+	return rows
+}
+
+func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "HOOK\tPHASE\tWEIGHT\tSPEC")
+	for _, g := range groups {
+		fmt.Fprintf(t, "\t%s", g.Name)
+	}
+	fmt.Fprintln(t)
+	for _, r := range rows {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s", r.Hook, r.Phase, r.Weight, r.Spec)
+		cells := make([]string, len(groups))
+		for i := range cells {
+			cells[i] = "."
+		}
+		for _, p := range r.Groups {
+			cells[p.column] = fmt.Sprint(p.Place)
+		}
+		fmt.Fprintf(t, "\t%s\n", strings.Join(cells, "\t"))
+	}
+	return t.Flush()
+}
+
+// formatFlag is -o; the first format is the default.
+func formatFlag(formats ...string) cli.Flag {
+	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: formats[0],
+		Usage: "`FORMAT`: " + strings.Join(formats, ", ")}
+}
+
+func unknownFormat(c *cli.Context) error {
+	return report.Hint("run kopshook "+c.Command.Name+" --help", "unknown output format %q", c.String("output"))
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"kopshook": func() { os.Exit(Main(os.Args)) },
+	})
+}
+
+// TestScripts runs testdata/script: the commands as a user types them. $REPO is the top of the project.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params(t, filepath.Join("testdata", "script")))
+}
+
+func params(t *testing.T, dir string) testscript.Params {
+	repo, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testscript.Params{
+		Dir:                 dir,
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("REPO", repo)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("NO_COLOR", "1")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"interrupt": interrupt,
+			"crlf":      crlf,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Deadline: time.Now().Add(10 * time.Minute),
+	}
+}
+
+// interrupt starts a program whose standard input stays open, sends it SIGINT, and wants it to end by itself.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = ts.Getenv("WORK")
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	stdin, err := cmd.StdinPipe()
+	ts.Check(err)
+	defer stdin.Close()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	ts.Check(cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	time.Sleep(300 * time.Millisecond)
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	select {
+	case err = <-done:
+	case <-time.After(30 * time.Second):
+		cmd.Process.Kill()
+		ts.Fatalf("still running 30s after SIGINT; it printed: %s", out.String())
+	}
+	ts.Logf("%s", out.String())
+	if (err != nil) != neg {
+		ts.Fatalf("interrupted program: %v", err)
+	}
+}
+
+// crlf gives a file CRLF line ends.
+func crlf(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		data, err := os.ReadFile(ts.MkAbs(name))
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(name), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), 0o666))
+	}
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/urfave/cli/v2"
+	"sigs.k8s.io/yaml"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func renderCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "render",
+		Usage:     "print the user data alone, in one of several forms",
+		UsageText: "kopshook render [-f SPEC...] [-o yaml|json|mime|tree] FILE... | -",
+		Description: `Forms:
+   yaml   a list of {instanceGroup, additionalUserData: [{name, type, content}]}
+   json   the same as JSON: other programs build on it
+   mime   the message that kops sends to a node of one instance group, with all parts of the manifest; the place of
+          kops' own nodeup.sh is marked, or filled from --base, a user-data file that kops wrote
+   tree   what lands on the nodes as plain files, for reviewers; files that are the same in all groups are shown
+          once, under all/. With --dir they are written to a folder
+
+Examples:
+   kopshook render -o json examples/gpu/hooks.yaml examples/mixed/cluster.yaml
+   kopshook render -o mime --group gpu-a examples/gpu/hooks.yaml examples/mixed/cluster.yaml
+   kopshook render -o tree examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
+		Flags: append(planFlags(),
+			formatFlag("yaml", "json", "mime", "tree"),
+			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			&cli.StringFlag{Name: "base", Usage: "with -o mime: `FILE` with user data that kops wrote, for its nodeup.sh"},
+			&cli.StringFlag{Name: "dir", Aliases: []string{"d"}, Usage: "with -o tree: write the files to `DIR`, which must be empty or new"},
+		),
+		Action: render,
+	}
+}
+
+func render(c *cli.Context) error {
+	_, groups, err := planned(c)
+	if err != nil {
+		return err
+	}
+	if groups, err = onlyGroups(groups, c.StringSlice("group")); err != nil {
+		return err
+	}
+	format := c.String("output")
+	if c.IsSet("base") && format != "mime" {
+		return report.Hint("add -o mime", "--base goes with -o mime only")
+	}
+	if c.IsSet("dir") && format != "tree" {
+		return report.Hint("add -o tree", "--dir goes with -o tree only")
+	}
+	switch format {
+	case "yaml", "json":
+		return renderParts(c, groups, format)
+	case "mime":
+		return renderMIME(c, groups)
+	case "tree":
+		return renderTree(c, groups)
+	}
+	return unknownFormat(c)
+}
+
+// rendered is what render -o json prints of an instance group; other programs build on it.
+type rendered struct {
+	InstanceGroup      string               `json:"instanceGroup"`
+	AdditionalUserData []generator.UserData `json:"additionalUserData"`
+}
+
+func renderParts(c *cli.Context, groups []*plan.Group, format string) error {
+	list := []rendered{}
+	for _, g := range groups {
+		r := rendered{InstanceGroup: g.Name, AdditionalUserData: g.Parts}
+		if r.AdditionalUserData == nil {
+			r.AdditionalUserData = []generator.UserData{}
+		}
+		list = append(list, r)
+	}
+	if format == "json" {
+		return printJSON(c.App.Writer, list)
+	}
+	out, err := yaml.Marshal(list)
+	if err != nil {
+		return err
+	}
+	_, err = c.App.Writer.Write(out)
+	return err
+}
+
+// nodeupPlaceholder stands for kops' own first part where no --base is given.
+const nodeupPlaceholder = `#!/bin/sh
+# kops puts its own nodeup.sh here. With --base FILE, a user-data file that kops wrote, it is the real one.
+`
+
+func renderMIME(c *cli.Context, groups []*plan.Group) error {
+	if len(groups) != 1 {
+		return report.Hint("choose one with --group NAME", "-o mime prints the message of one instance group, not of %d", len(groups))
+	}
+	g := groups[0]
+	nodeup := []byte(nodeupPlaceholder)
+	if base := c.String("base"); base != "" {
+		data, err := readInput(c.Context, base, c.App.Reader)
+		if err != nil {
+			return err
+		}
+		if nodeup, err = cloudinit.Nodeup(data); err != nil {
+			return fmt.Errorf("%s: %w", display(base), err)
+		}
+	}
+	if g.Unserved == "" {
+		g.SetUserData(g.PlannedUserData())
+	}
+	var parts []cloudinit.Part
+	for _, p := range g.UserData() {
+		parts = append(parts, cloudinit.Part(p))
+	}
+	_, err := c.App.Writer.Write(cloudinit.Message(nodeup, g.Role, parts))
+	return err
+}
+
+// onlyGroups keeps the groups whose name matches one of the globs; no globs keep all.
+func onlyGroups(groups []*plan.Group, globs []string) ([]*plan.Group, error) {
+	if len(globs) == 0 {
+		return groups, nil
+	}
+	var kept []*plan.Group
+	matched := map[string]bool{}
+	for _, g := range groups {
+		keep := false
+		for _, glob := range globs {
+			ok, err := path.Match(glob, g.Name)
+			if err != nil {
+				return nil, report.Hint("write it as in gpu-*", "--group %q: %w", glob, err)
+			}
+			if ok {
+				matched[glob], keep = true, true
+			}
+		}
+		if keep {
+			kept = append(kept, g)
+		}
+	}
+	for _, glob := range globs {
+		if !matched[glob] {
+			var names []string
+			for _, g := range groups {
+				names = append(names, g.Name)
+			}
+			remedy := ""
+			if near := report.Nearest(glob, names); near != "" {
+				remedy = fmt.Sprintf("did you mean `%s`?", near)
+			}
+			return nil, report.Hint(remedy, "no instance group matches --group %q", glob)
+		}
+	}
+	return kept, nil
+}
