@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -142,7 +143,7 @@ func (r *Result) read(dir string) error {
 	if err != nil {
 		return err
 	}
-	r.Console = string(console)
+	r.Console = plain(string(console))
 	scenario, _ := os.ReadFile(filepath.Join(dir, "scenario"))
 	r.Scenario = string(scenario)
 	state, _ := os.ReadFile(filepath.Join(dir, "state")) // a node that was cut off has none
@@ -152,6 +153,14 @@ func (r *Result) read(dir string) error {
 	}
 	return nil
 }
+
+// controls are what a terminal takes as commands, such as colors.
+var controls = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b(?:\\[[0-9;?!]*[A-Za-z]|[^\\[])|[\x00-\x08\x0b-\x1f]")
+})
+
+// plain is what a terminal shows of text.
+func plain(text string) string { return controls().ReplaceAllString(text, "") }
 
 // parseState reads what the stand-in "watch" reports.
 func (r *Result) parseState(state string) {

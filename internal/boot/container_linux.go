@@ -52,7 +52,7 @@ func (m *Machine) runContainer(ctx context.Context, out string) error {
 	args := []string{
 		"-c", inside, "sh", overlay, root,
 		"--quiet", "--boot", "--directory=" + root, "--machine=" + name, "--hostname=kops-node", "--settings=no",
-		"--register=no", "--keep-unit", "--link-journal=no", "--timezone=off", "--console=pipe",
+		"--register=no", "--keep-unit", "--link-journal=no", "--timezone=off", "--console=read-only",
 		"--bind=" + filepath.Join(m.dir, "trial") + ":/trial", "--bind=" + out + ":/trial/out",
 	}
 	if m.config.Network {
