@@ -2,7 +2,10 @@ package instancegroups
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -84,7 +87,7 @@ func (g *Group) decode(gvk schema.GroupVersionKind, data []byte) bool {
 		strict, _ := runtime.AsStrictDecodingError(err)
 		g.addStrictErrors(gvk.Version, strict.Errors())
 	case err != nil:
-		s.fail(g.errorf(nil, "", "kops cannot read this InstanceGroup: %v", err))
+		s.fail(g.decodeError(err))
 		return false
 	}
 	ig, ok := obj.(*kops.InstanceGroup)
@@ -113,6 +116,19 @@ func (g *Group) decode(gvk schema.GroupVersionKind, data []byte) bool {
 		g.badRole()
 	}
 	return true
+}
+
+func (g *Group) decodeError(err error) *Error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return g.errorf(nil, "", "kops cannot read this InstanceGroup: %v", err)
+	}
+	remedy := ""
+	if wrong.Type.Kind() == reflect.String {
+		remedy = "put it in quotes"
+	}
+	path := splitPath(wrong.Field)
+	return g.errorf(path, remedy, "kops cannot read %s: it must be of type %s, not %s", wrong.Field, wrong.Type, wrong.Value)
 }
 
 func (g *Group) badRole() {

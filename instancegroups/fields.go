@@ -45,34 +45,32 @@ func splitPath(path string) []string {
 // fieldNames returns the JSON names of the fields of the struct at a path below t, or nothing.
 func fieldNames(t reflect.Type, path []string) []string {
 	for _, name := range path {
-		t = element(t)
-		if t.Kind() != reflect.Struct {
-			continue // name is a list's index, or a map's key, and t is its element already
-		}
-		f, ok := field(t, name)
-		if !ok {
+		t = pointee(t)
+		switch t.Kind() {
+		case reflect.Slice, reflect.Map:
+			t = t.Elem() // name is an index, or a key
+		case reflect.Struct:
+			f, ok := field(t, name)
+			if !ok {
+				return nil
+			}
+			t = f
+		default:
 			return nil
 		}
-		t = f
-	}
-	if t = element(t); t.Kind() != reflect.Struct {
-		return nil
 	}
 	var names []string
-	eachField(t, func(name string, _ reflect.Type) { names = append(names, name) })
+	if t = pointee(t); t.Kind() == reflect.Struct {
+		eachField(t, func(name string, _ reflect.Type) { names = append(names, name) })
+	}
 	return names
 }
 
-// element returns what pointers, lists and maps hold.
-func element(t reflect.Type) reflect.Type {
-	for {
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Map:
-			t = t.Elem()
-		default:
-			return t
-		}
+func pointee(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
 	}
+	return t
 }
 
 func field(t reflect.Type, name string) (found reflect.Type, ok bool) {
@@ -93,7 +91,7 @@ func eachField(t reflect.Type, fn func(name string, t reflect.Type)) {
 		case name != "":
 			fn(name, f.Type)
 		case f.Anonymous:
-			eachField(element(f.Type), fn)
+			eachField(pointee(f.Type), fn)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package instancegroups
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -34,11 +35,20 @@ func (p *printer) part(u kops.UserData, indent int) (string, error) {
 			return "", err
 		}
 		if s, err = printItem(data, indent); err != nil {
-			return "", err
+			return "", fmt.Errorf("kops cannot print it: %w", err)
+		}
+		if !survives(s, u) {
+			return "", errors.New("kops would change it when it stores it")
 		}
 	}
 	p.printed.Store(key, s)
 	return s, nil
+}
+
+// survives says whether kops reads back the part that it printed: its way from JSON to YAML changes U+0085.
+func survives(printed string, u kops.UserData) bool {
+	r, err := readYAML([]byte(printed))
+	return err == nil && len(r.root.items) == 1 && r.part(&r.root.items[0]).UserData == u
 }
 
 // v1Part has the fields of a part in kops' order for JSON (v1alpha2/instancegroup.go:240).

@@ -83,7 +83,22 @@ func (s *section) parseYAML(e elided) bool {
 		s.reading.bodies = &s.file.bodies
 	}
 	s.findObjects()
+	s.checkEnding()
 	return true
+}
+
+// checkEnding warns of a line break that kops drops: the one before "---" and one that the file does not have are no
+// part of what it decodes, though a block scalar at the end would have kept it.
+func (s *section) checkEnding() {
+	remedy := `put an empty line before "---"`
+	if s.last {
+		if remedy = "end the file with a line break"; s.file.text.ending == "" {
+			return
+		}
+	}
+	if n := s.yaml.lastBlockScalar(); n != nil && len(s.groups) > 0 {
+		s.warn(s.errorAt(s.yaml.offset(n.Line, n.Column), nil, remedy, "kops reads this text without its last line break"))
+	}
 }
 
 // findObjects finds the objects of the document, or of the list that it is.
@@ -199,6 +214,9 @@ func (s *section) yamlErrors(err error) []*Error {
 			e.Message = "this is not YAML: " + m
 			if bytes.Contains(s.src(), []byte("{{")) {
 				e.Remedy = "if it is a template, render it first"
+			}
+			if bytes.HasPrefix(s.src(), []byte("%")) {
+				e.Remedy = `remove the line that begins with "%": kops takes it for a document of its own`
 			}
 		}
 		errs = append(errs, e)

@@ -78,7 +78,10 @@ func (t *text) apply(edits []edit) []byte {
 		from = t.rawOffset(e.end)
 	}
 	out = append(out, t.raw[from:]...)
-	return bytes.TrimSuffix(out, []byte(t.ending))
+	if cut := bytes.TrimSuffix(out, []byte(t.ending)); !bytes.HasSuffix(cut, newline) {
+		return cut // behind an empty line, the line break would be a block scalar's that keeps them
+	}
+	return out
 }
 
 // splice returns src[start:end] with the edits that lie in it.

@@ -7,43 +7,56 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // edit returns the edits of all groups of the section that change. Edits whose result cannot be proven right are errors.
-func (s *section) edit() (edits []edit, errs []*Error) {
+func (s *section) edit() ([]edit, []*Error) {
 	var changed []*Group
+	var errs []*Error
 	for _, g := range s.groups {
 		if !g.changed() {
 			continue
 		}
+		changed = append(changed, g)
 		if err := g.checkOurs(); err != nil {
 			errs = append(errs, err)
-			continue
 		}
-		more, err := g.edits()
-		if err != nil {
-			errs = append(errs, g.cannotEdit(err))
-			continue
-		}
-		edits = append(edits, more...)
-		changed = append(changed, g)
 	}
-	if len(errs) > 0 || len(edits) == 0 {
+	if len(errs) > 0 || len(changed) == 0 {
 		return nil, errs
 	}
-	if err := s.verify(edits, changed); err != nil {
-		return nil, []*Error{changed[0].errorf([]string{"spec", fieldName}, writeBlock,
-			"additionalUserData cannot be edited without changing something else: %v", err)}
+	var edits []edit
+	var err error
+	for _, careful := range []bool{false, true} {
+		if edits, errs = editGroups(changed, careful); len(errs) > 0 {
+			return nil, errs
+		}
+		if err = s.verify(edits, changed); err == nil {
+			return edits, nil
+		}
 	}
-	return edits, nil
+	return nil, []*Error{changed[0].errorf([]string{"spec", fieldName}, writeBlock,
+		"additionalUserData cannot be edited without changing something else: %v", err)}
 }
 
-func (g *Group) edits() ([]edit, error) {
+// editGroups edits groups. Careful edits take empty lines along with what they remove and keep the key: otherwise both
+// may end up in a block scalar before them that keeps its last line breaks ("|+").
+func editGroups(groups []*Group, careful bool) (edits []edit, errs []*Error) {
+	for _, g := range groups {
+		more, err := g.edits(careful)
+		if err != nil {
+			errs = append(errs, g.cannotEdit(err))
+		}
+		edits = append(edits, more...)
+	}
+	return edits, errs
+}
+
+func (g *Group) edits(careful bool) ([]edit, error) {
 	if g.section.yaml == nil {
 		return g.jsonEdits()
 	}
-	return g.yamlEdits()
+	return g.yamlEdits(careful)
 }
 
 func (g *Group) cannotEdit(err error) *Error {
@@ -61,11 +74,12 @@ func (g *Group) checkOurs() *Error {
 		switch {
 		case !strings.HasPrefix(u.Name, Prefix):
 			return g.errorf(nil, "", "the part %q is not ours: its name must begin with %s", u.Name, Prefix)
-		case !utf8.ValidString(u.Content):
-			return g.errorf(nil, "encode it", "the part %q is not UTF-8, which YAML and JSON cannot hold", u.Name)
 		case g.APIVersion == oldVersion && rewritten(u.Content):
 			return g.errorf([]string{"apiVersion"}, "write kops.k8s.io/v1alpha2 in this manifest",
 				"kops would change the part %q: in a manifest of %s it replaces that text wherever it stands behind \"apiVersion:\"", u.Name, oldVersion)
+		}
+		if _, err := g.section.file.printer.part(u, 0); err != nil {
+			return g.errorf(nil, "encode its content", "the part %q cannot be in a manifest: %v", u.Name, err)
 		}
 	}
 	return nil

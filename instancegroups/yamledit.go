@@ -17,6 +17,7 @@ type yamlEditor struct {
 	spec       *yaml.Node
 	specKey    *yaml.Node
 	key, value *yaml.Node // of additionalUserData, or nil
+	careful    bool       // see editGroups
 	edits      []edit
 }
 
@@ -30,8 +31,8 @@ func (r *refusal) Error() string { return r.message }
 
 const writeBlock = "write it as a block: one key or one item a line, without braces and brackets"
 
-func (g *Group) yamlEdits() ([]edit, error) {
-	e := &yamlEditor{yamlDocument: g.section.yaml, group: g}
+func (g *Group) yamlEdits(careful bool) ([]edit, error) {
+	e := &yamlEditor{yamlDocument: g.section.yaml, group: g, careful: careful}
 	_, object := e.find(g.object.path)
 	e.specKey, e.spec = pair(object, "spec")
 	switch {
@@ -122,11 +123,18 @@ func (e *yamlEditor) insert(line, column int, key bool) error {
 }
 
 func (e *yamlEditor) print(b *strings.Builder, column int) error {
-	for _, u := range e.group.ours {
+	printed := make([]string, len(e.group.ours))
+	size := 0
+	for i, u := range e.group.ours {
 		s, err := e.group.section.file.printer.part(u, column)
 		if err != nil {
 			return err
 		}
+		printed[i] = s
+		size += len(s)
+	}
+	b.Grow(size)
+	for _, s := range printed {
 		b.WriteString(s)
 	}
 	return nil
@@ -196,6 +204,9 @@ func (e *yamlEditor) editBlock() error {
 			theirs++
 			continue
 		}
+		for e.careful && end < starts[i+1] && len(bytes.TrimSpace(e.line(end))) == 0 {
+			end++
+		}
 		e.replaceLines(starts[i], end, "")
 	}
 	if len(e.group.ours) > 0 {
@@ -215,7 +226,7 @@ func (e *yamlEditor) editBlock() error {
 // behind that stays, with "[]".
 func (e *yamlEditor) removeKey(colon, valueEnd int) error {
 	last := e.lineOf(valueEnd)
-	if len(bytes.TrimSpace(e.elided.text[valueEnd:e.lineStart(last+1)])) > 0 {
+	if e.careful || len(bytes.TrimSpace(e.elided.text[valueEnd:e.lineStart(last+1)])) > 0 {
 		e.replace(colon, valueEnd, " []")
 		return nil
 	}
@@ -248,8 +259,8 @@ func (e *yamlEditor) replaceFlow() error {
 	if !ok || !closed || begin < colon || len(bytes.TrimSpace(text[colon:begin])) > 0 || text[begin] != '[' {
 		return &refusal{e.value, "this list cannot be edited", writeBlock}
 	}
-	if list := text[begin:end]; bytes.Contains(list, newline) && bytes.Contains(list, []byte("#")) {
-		return &refusal{e.value, "this list in brackets may hold comments, which would be lost", writeBlock}
+	if e.hasComment(e.value, begin, end) {
+		return &refusal{e.value, "this list in brackets holds a comment, which would be lost", writeBlock}
 	}
 	column := e.spec.Content[0].Column - 1 + e.listIndent()
 	var b strings.Builder

@@ -2,6 +2,7 @@ package instancegroups
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 	"strings"
 
@@ -105,6 +106,22 @@ func isFiller(line []byte) bool {
 		}
 	}
 	return false
+}
+
+// lastBlockScalar returns the block scalar whose last line break is the document's, if there is one.
+func (d *yamlDocument) lastBlockScalar() *yaml.Node {
+	n, indent := d.root, -1
+	for len(n.Content) > 0 {
+		indent = n.Content[0].Column - 1
+		n = n.Content[len(n.Content)-1]
+	}
+	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 || !strings.HasSuffix(n.Value, "\n") {
+		return nil
+	}
+	if end, ok := d.blockScalarEnd(n, indent); !ok || end < d.count() {
+		return nil
+	}
+	return n
 }
 
 // blockScalarEnd follows yaml_parser_scan_block_scalar of yaml.v3 (scannerc.go:2190).
@@ -252,4 +269,29 @@ func (d *yamlDocument) flowEnd(n *yaml.Node) (at int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// hasComment says whether a comment stands within a collection in brackets or braces, which is text[at:end].
+func (d *yamlDocument) hasComment(n *yaml.Node, at, end int) bool {
+	for i := at; i < end; i++ {
+		switch c := d.elided.text[i]; {
+		case d.quoted(n, i):
+			i, _ = d.quotedEnd(i)
+			i--
+		case c == '#' && bytes.IndexByte([]byte(" \t\n"), d.elided.text[i-1]) >= 0:
+			return true
+		}
+	}
+	return false
+}
+
+// quoted says whether a quoted scalar within n begins at an offset of the elided text.
+func (d *yamlDocument) quoted(n *yaml.Node, at int) bool {
+	if c := d.elided.text[at]; c != '"' && c != '\'' {
+		return false
+	}
+	if n.Kind == yaml.ScalarNode {
+		return d.at(n.Line, n.Column) == at
+	}
+	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return d.quoted(c, at) })
 }
