@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test bench golden vet clean
+.PHONY: build demo test bench golden vet clean e2e e2e-vm e2e-mutations bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -27,6 +27,35 @@ bench: build
 # writes golden/ and all other golden files anew; read each diff
 golden:
 	$(GO) test ./... -update
+
+# Boots: the tests are built as whoever runs make and run as root. GOFLAGS and KOPSHOOK_* reach them.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
+E2E := $(SUDO) ./e2e.test -test.timeout 30m
+
+e2e/e2e.test: FORCE
+	$(GO) test -tags e2e -c -o $@ ./e2e
+
+# nodes in containers, on every suite
+e2e: e2e/e2e.test
+	$(SUDO) e2e/install.sh
+	cd e2e && $(E2E) -test.parallel 6
+
+# the same promise on virtual machines, with kernels and disks of their own
+e2e-vm: e2e/e2e.test
+	$(SUDO) e2e/install.sh vm
+	cd e2e && KOPSHOOK_E2E_VM=1 $(E2E) -test.run 'TestVM' -test.parallel 2 -test.v
+
+# breaks the gate in five ways; each must make a test fail
+e2e-mutations: e2e/e2e.test
+	$(SUDO) e2e/install.sh
+	cd e2e && KOPSHOOK_E2E_MUTATIONS=1 $(E2E) -test.run 'TestMutations' -test.v
+
+# how long hooks hold the kubelet up, as ratios
+bench-boot: e2e/e2e.test
+	$(SUDO) e2e/install.sh
+	cd e2e && $(E2E) -test.run '^$$' -test.bench Boot -test.benchtime 1x
+
+FORCE:
 
 clean:
 	rm -f kopshook

@@ -1,0 +1,94 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kopshook.dev/kopshook/internal/boot"
+)
+
+// A boot that is interrupted leaves no process, control group or mount behind.
+func TestInterruptedBootLeavesNothing(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(context.Background())
+	m, err := boot.New(ctx, boot.Config{UserData: userData(t), Progress: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Boot(ctx, boot.Options{OnEvent: func(e boot.Event) {
+		if e.Name == "nodeup-start" {
+			interrupt()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("the boot ended with %v, want %v", err, context.Canceled)
+	}
+	dir := m.Dir()
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s is left: %v", dir, err)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mounts), dir) {
+		t.Errorf("a mount is left in %s", dir)
+	}
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range processes {
+		if line, err := os.ReadFile(p); err == nil && strings.Contains(string(line), dir) {
+			t.Errorf("a process is left: %q", line)
+		}
+	}
+}
+
+// A node that does not settle is reported with what it still had to do.
+func TestNodeThatDoesNotSettle(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "trixie", userData(t, script("00-slow.sh", "sleep 600\n")))
+	start := time.Now()
+	r := n.boot(boot.Options{Limit: 20 * time.Second, End: boot.Cut})
+	if r.Outcome != boot.Timeout {
+		t.Errorf("the outcome is %q, want %q", r.Outcome, boot.Timeout)
+	}
+	if !strings.Contains(strings.Join(r.Jobs, "\n"), "cloud-final.service start running") {
+		t.Errorf("jobs left are %q", r.Jobs)
+	}
+	if took := time.Since(start); took > 2*time.Minute {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// Nobody sees another's machine: an image, a disk, a cancelled boot.
+func TestCloneHasAllFilesAndNoneOfTheUserData(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "trixie", userData(t, script("00-mark.sh", "echo old > /srv/mark; rm /etc/issue.net; /trial/bin/event old\n")))
+	n.boot(boot.Options{}).joins().happens("old")
+	c := n.clone(userData(t, script("00-look.sh", "/trial/bin/event \"mark $(cat /srv/mark)\"\n[ -e /etc/issue.net ] || /trial/bin/event removed\n")), "i-0fedcba9876543210")
+	c.boot(boot.Options{}).joins().happens("mark old", "removed").never("old")
+	if err := c.RemoveAll("/srv/mark"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.ReadFile("/srv/mark"); !os.IsNotExist(err) {
+		t.Errorf("a file that was removed reads: %v", err)
+	}
+	if _, err := c.ReadFile("/etc/issue.net"); !os.IsNotExist(err) {
+		t.Errorf("a file that the node removed reads: %v", err)
+	}
+	if got, err := n.ReadFile("/srv/mark"); err != nil || string(got) != "old\n" {
+		t.Errorf("the image's own file is %q, %v", got, err)
+	}
+}

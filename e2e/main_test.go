@@ -1,0 +1,45 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"kopshook.dev/kopshook/internal/boot"
+)
+
+// TestMain looks for what is missing and builds all root file systems at once, before any test waits for one.
+func TestMain(m *testing.M) {
+	var building sync.WaitGroup
+	var failed sync.Once
+	bad := false
+	for _, s := range boot.Suites {
+		missing := boot.Requirements(s)
+		if s.Missing() != "" && s.Name == "noble" {
+			fmt.Fprintf(os.Stderr, "e2e: no tests on %s: %s\n", s.Title, s.Missing())
+			continue
+		}
+		for _, text := range missing {
+			fmt.Fprintf(os.Stderr, "e2e: missing here: %s\n", text)
+			bad = true
+		}
+		if len(missing) > 0 {
+			continue
+		}
+		building.Go(func() {
+			if _, err := boot.RootFS(context.Background(), s, nil, os.Stderr); err != nil {
+				fmt.Fprintln(os.Stderr, "e2e:", err)
+				failed.Do(func() { bad = true })
+			}
+		})
+	}
+	building.Wait()
+	if bad {
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}

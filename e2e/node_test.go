@@ -1,0 +1,203 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/boot"
+)
+
+// onSuites runs a test on every suite. Those that cannot be built here are skipped: only Ubuntu, which needs a mirror.
+func onSuites(t *testing.T, test func(t *testing.T, suite string)) {
+	t.Parallel()
+	for _, s := range boot.Suites {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			if missing := s.Missing(); missing != "" {
+				if strings.HasPrefix(s.Title, "Debian") {
+					t.Fatal(missing)
+				}
+				t.Skip(missing)
+			}
+			test(t, s.Name)
+		})
+	}
+}
+
+// node is a machine under test. What was seen of its boots is printed when the test fails, or when KOPSHOOK_E2E_SHOW is
+// set and the tests are verbose.
+type node struct {
+	*boot.Machine
+	t *testing.T
+}
+
+func newNode(t *testing.T, suite string, userData []byte) *node {
+	t.Helper()
+	return newNodeOf(t, boot.Config{Suite: suite, UserData: userData})
+}
+
+func newNodeOf(t *testing.T, config boot.Config) *node {
+	t.Helper()
+	config.Progress = os.Stderr
+	m, err := boot.New(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return watched(t, m)
+}
+
+func watched(t *testing.T, m *boot.Machine) *node {
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &node{m, t}
+}
+
+// clone is a node made from an image of n's disk.
+func (n *node) clone(userData []byte, instanceID string) *node {
+	n.t.Helper()
+	m, err := n.Machine.Clone(userData, instanceID)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return watched(n.t, m)
+}
+
+// boot boots the node once.
+func (n *node) boot(o boot.Options) *result {
+	n.t.Helper()
+	r, err := n.Boot(context.Background(), o)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() {
+		if n.t.Failed() || os.Getenv("KOPSHOOK_E2E_SHOW") != "" {
+			n.t.Logf("boot %d: %s; failed units %v; jobs left %v; %v\n%s", r.Number, r.Outcome, r.Failed, r.Jobs, r.Versions, brief(r.Timeline))
+			n.t.Logf("boot %d: console\n%s", r.Number, r.Console)
+			if r.Scenario != "" {
+				n.t.Logf("boot %d: scenario\n%s", r.Number, r.Scenario)
+			}
+		}
+	})
+	return &result{r, n, n.t}
+}
+
+// brief leaves out what cloud-init prints, unless it complains.
+func brief(tl boot.Timeline) boot.Timeline {
+	return slices.DeleteFunc(slices.Clone(tl), func(e boot.Event) bool {
+		return e.Name == "log" && strings.HasPrefix(e.Unit, "cloud-") && !strings.Contains(e.Text, "WARNING") && !strings.Contains(e.Text, "rror")
+	})
+}
+
+// status reads the status file of a hook.
+func (n *node) status(hook string) map[string]any {
+	n.t.Helper()
+	data, err := n.ReadFile("/var/lib/kopshook/status/" + hook + ".json")
+	if err != nil {
+		n.t.Errorf("hook %s has no status: %v", hook, err)
+		return nil
+	}
+	var status map[string]any
+	if err := json.Unmarshal(data, &status); err != nil {
+		n.t.Errorf("status of hook %s: %v\n%s", hook, err, data)
+	}
+	return status
+}
+
+// result is a boot and what is expected of it.
+type result struct {
+	*boot.Result
+	node *node
+	t    *testing.T
+}
+
+// joins expects that the kubelet started, once.
+func (r *result) joins() *result {
+	r.t.Helper()
+	if n := r.Timeline.Count("kubelet-start"); n != 1 {
+		r.t.Errorf("boot %d: the kubelet started %d times, want once", r.Number, n)
+	}
+	if r.Outcome != boot.Settled {
+		r.t.Errorf("boot %d: %s, want settled; jobs left: %v", r.Number, r.Outcome, r.Jobs)
+	}
+	return r
+}
+
+// blocks expects that the kubelet did not start, though all was settled.
+func (r *result) blocks() *result {
+	r.t.Helper()
+	if n := r.Timeline.Count("kubelet-start"); n != 0 {
+		r.t.Errorf("boot %d: the kubelet started %d times, want never", r.Number, n)
+	}
+	if r.Outcome != boot.Settled {
+		r.t.Errorf("boot %d: %s, want settled; jobs left: %v", r.Number, r.Outcome, r.Jobs)
+	}
+	return r
+}
+
+// happens expects that of all events in names and want those of want happen, in this order.
+func (r *result) happens(want ...string) *result {
+	r.t.Helper()
+	names := slices.Clone(want)
+	if diff := cmp.Diff(want, r.Timeline.Only(names...)); diff != "" {
+		r.t.Errorf("boot %d: events (-want +got)\n%s", r.Number, diff)
+	}
+	return r
+}
+
+// never expects that none of the events happened.
+func (r *result) never(names ...string) *result {
+	r.t.Helper()
+	if got := r.Timeline.Only(names...); len(got) > 0 {
+		r.t.Errorf("boot %d: %v happened, want never", r.Number, got)
+	}
+	return r
+}
+
+// ordered expects that each of the events happened and that none came before the one in front of it.
+func (r *result) ordered(names ...string) *result {
+	r.t.Helper()
+	for i := 1; i < len(names); i++ {
+		if _, ok := r.Timeline.First(names[i]); !ok {
+			r.t.Errorf("boot %d: %s did not happen", r.Number, names[i])
+		} else if !r.Timeline.Before(names[i-1], names[i]) {
+			r.t.Errorf("boot %d: %s did not come before %s", r.Number, names[i-1], names[i])
+		}
+	}
+	return r
+}
+
+// fails expects that exactly these units had failed at the end.
+func (r *result) fails(units ...string) *result {
+	r.t.Helper()
+	slices.Sort(units)
+	if diff := cmp.Diff(units, r.Failed); diff != "" {
+		r.t.Errorf("boot %d: failed units (-want +got)\n%s", r.Number, diff)
+	}
+	return r
+}
+
+// contains expects text in what is called what.
+func (r *result) contains(what, where, text string) *result {
+	r.t.Helper()
+	if !strings.Contains(where, text) {
+		r.t.Errorf("boot %d: the %s does not say %q", r.Number, what, text)
+	}
+	return r
+}
+
+// says gives a hook's script that adds an event to the timeline and then does body.
+func says(event string, body ...string) string {
+	return fmt.Sprintf("#!/bin/sh\n/trial/bin/event %s\n%s", event, strings.Join(body, "\n"))
+}
