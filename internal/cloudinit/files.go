@@ -1,0 +1,104 @@
+package cloudinit
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+)
+
+// files is what is known of the node's file system: the folders that every Linux has, and what write_files makes.
+type files struct {
+	folders map[string]bool
+	written map[string]bool
+}
+
+func newFiles() *files {
+	f := &files{folders: map[string]bool{}, written: map[string]bool{}}
+	for _, d := range knownFolders {
+		f.folders[d] = true
+	}
+	return f
+}
+
+var knownFolders = strings.Fields(`/ /bin /boot /dev /etc /etc/default /etc/profile.d /etc/ssl /etc/ssl/certs /etc/systemd
+	/etc/systemd/system /etc/systemd/network /home /lib /mnt /opt /proc /root /run /sbin /srv /sys /tmp /usr /usr/bin /usr/lib
+	/usr/local /usr/local/bin /usr/local/sbin /usr/sbin /usr/share /var /var/cache /var/lib /var/log /var/spool /var/tmp`)
+
+// parents makes the folders above a file and says whether it made any.
+func (f *files) parents(p string) (made bool, err error) {
+	p = path.Clean(p)
+	if strings.Contains(p, "\x00") {
+		return false, fmt.Errorf("its path holds a NUL")
+	}
+	var missing []string
+	for d := path.Dir(p); !f.folders[d]; d = path.Dir(d) {
+		if f.written[d] {
+			return false, fmt.Errorf("%s is a file, so nothing can be below it", d)
+		}
+		if len(path.Base(d)) > 255 {
+			return false, fmt.Errorf("the name of a folder has more than 255 characters")
+		}
+		missing = append(missing, d)
+	}
+	for _, d := range missing {
+		f.folders[d] = true
+	}
+	return len(missing) > 0, nil
+}
+
+func (f *files) write(p string) error {
+	p = path.Clean(p)
+	if f.folders[p] {
+		return fmt.Errorf("%s is a folder", p)
+	}
+	if len(path.Base(p)) > 255 {
+		return fmt.Errorf("its name has more than 255 characters")
+	}
+	f.written[p] = true
+	return nil
+}
+
+// Users and groups that Debian, Ubuntu and the images of the clouds have before cloud-init makes any.
+var (
+	knownUsers = strings.Fields(`root daemon bin sys sync games man lp mail news uucp proxy www-data backup list irc _apt nobody
+		systemd-network systemd-timesync messagebus sshd polkitd _chrony`)
+	knownGroups = strings.Fields(`root daemon bin sys adm tty disk lp mail news uucp man proxy kmem dialout fax voice cdrom floppy
+		tape sudo audio dip www-data backup operator list irc src shadow utmp video sasl plugdev staff games users nogroup
+		systemd-journal systemd-network systemd-timesync input sgx kvm render crontab messagebus netdev polkitd _ssh`)
+)
+
+// owner says whether the owner of a file is somebody that exists.
+func (r *reader) owner(f *File) error {
+	if f.User != "" && !slices.Contains(knownUsers, f.User) && !slices.Contains(r.Users, f.User) && !r.laterUser(f.User) {
+		return fmt.Errorf("its owner %q is no user that exists by then", f.User)
+	}
+	if f.Group != "" && !slices.Contains(knownGroups, f.Group) && !slices.Contains(r.Groups, f.Group) && !r.laterUser(f.Group) {
+		return fmt.Errorf("its group %q is none that exists by then", f.Group)
+	}
+	return nil
+}
+
+// laterUser says whether a user or group is made by the configuration, between write_files and write_files_deferred.
+func (r *reader) laterUser(name string) bool {
+	if !r.usersMade {
+		return false
+	}
+	for _, key := range []string{"users", "groups"} {
+		v := r.config(key)
+		if v.IsDict() && v.Has(str(name)) {
+			return true
+		}
+		if !v.IsSequence() {
+			continue
+		}
+		for _, u := range v.Items {
+			if u.IsString() && u.Str == name || u.IsDict() && (u.Has(str(name)) || pyyaml.Equal(u.Get("name"), str(name))) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,310 @@
+package cloudinit
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+)
+
+// writeFiles makes the files of write_files, those that say defer or those that do not
+// (cloudinit/config/cc_write_files.py:163). The first entry that fails drops all behind it.
+func (r *reader) writeFiles(deferred bool) {
+	v := r.config("write_files")
+	if v == nil {
+		return
+	}
+	what, stage := "write_files", Init
+	if deferred {
+		what, stage = "write_files_deferred", Final
+	}
+	entries, err := r.filesOf(v, deferred)
+	if err != nil {
+		if !deferred { // the second module fails in the same way
+			r.lose(Loss{Kind: LostEntry, Name: r.nameOf(v.Part), Path: "write_files", What: "all of write_files", Why: err.Error(), At: r.locate(v)})
+		}
+		return
+	}
+	if r.fs == nil {
+		r.fs = newFiles()
+	}
+	for i, e := range entries {
+		name := fmt.Sprintf("write_files[%d]", slices.Index(v.Items, e))
+		lost := Loss{Kind: LostEntry, Name: r.nameOf(e.Part), Path: name, What: name, At: r.locate(e)}
+		if p := e.Get("path"); p.IsString() && p.Str != "" {
+			lost.What = p.Str
+		}
+		file, content, err := r.writeFile(e)
+		if err == nil && file == nil {
+			lost.Why = "it has no path"
+			if e.Get("path").Truth() {
+				lost.Why = "it has no content that could be loaded"
+			}
+			r.lose(lost)
+			continue
+		}
+		if file != nil {
+			r.result.Runs = append(r.result.Runs, Run{Stage: stage, What: what, Name: file.Path, Content: content, File: file, At: r.locate(e)})
+		}
+		if err == nil {
+			continue
+		}
+		lost.Why = err.Error() + ", and an entry that fails stops write_files"
+		r.lose(lost)
+		r.dropped(v, entries[i+1:], lost)
+		return
+	}
+}
+
+// dropped tells of the entries behind one that failed.
+func (r *reader) dropped(v *pyyaml.Value, entries []*pyyaml.Value, failed Loss) {
+	for _, e := range entries {
+		name := fmt.Sprintf("write_files[%d]", slices.Index(v.Items, e))
+		l := Loss{Kind: LostEntry, Name: r.nameOf(e.Part), Path: name, What: name, At: r.locate(e), By: failed.At,
+			Why: fmt.Sprintf("the entry %s before it fails, and write_files stops there", failed.What)}
+		if p := e.Get("path"); p.IsString() {
+			l.What = p.Str
+		}
+		r.lose(l)
+	}
+}
+
+// filesOf returns the entries that are deferred, or those that are not.
+func (r *reader) filesOf(v *pyyaml.Value, deferred bool) ([]*pyyaml.Value, error) {
+	items, err := iterate(v)
+	if err != nil {
+		return nil, fmt.Errorf("it is a %s, no list", v.Kind)
+	}
+	var entries []*pyyaml.Value
+	for _, e := range items {
+		d, err := option(e, "defer")
+		if err != nil {
+			return nil, err
+		}
+		if d == deferred {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// option is util.get_cfg_option_bool (cloudinit/util.py:504).
+func option(v *pyyaml.Value, key string) (bool, error) {
+	switch {
+	case v.IsDict():
+		o := v.Get(key)
+		if o == nil || !o.Truth() {
+			return false, nil
+		}
+		switch strings.ToLower(pyyaml.Strip(o.String())) {
+		case "true", "1", "on", "yes":
+			return true, nil
+		}
+		return o.Kind == pyyaml.Bool, nil
+	case v.IsString() && !strings.Contains(v.Str, key):
+		return false, nil
+	case v.IsSequence() && !slices.ContainsFunc(v.Items, func(i *pyyaml.Value) bool { return pyyaml.Equal(i, str(key)) }),
+		v.Kind == pyyaml.Set && !v.Has(str(key)):
+		return false, nil
+	}
+	return false, fmt.Errorf("an entry is a %s, no mapping", v.Kind)
+}
+
+// writeFile does what one entry says. It returns a nil file where cloud-init skips the entry with a warning, and both a
+// file and an error where the file is there but what follows it fails.
+func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
+	if !e.IsDict() {
+		return nil, "", fmt.Errorf("it is a %s, no mapping", e.Kind)
+	}
+	p := e.Get("path")
+	if !p.Truth() {
+		return nil, "", nil
+	}
+	if !p.IsString() && p.Kind != pyyaml.Bytes {
+		return nil, "", fmt.Errorf("its path is a %s", p.Kind)
+	}
+	f := &File{Path: absolute(p.Str)}
+	content, skip, err := r.fileContent(e, f)
+	if err != nil || skip {
+		return nil, "", err
+	}
+	owner := e.Get("owner")
+	if !e.Has(str("owner")) {
+		owner = str("root:root")
+	}
+	if f.User, f.Group, err = userGroup(owner); err != nil {
+		return nil, "", err
+	}
+	if f.Mode, err = permissions(e.Get("permissions")); err != nil {
+		return nil, "", err
+	}
+	if f.Append, err = option(e, "append"); err != nil {
+		return nil, "", err
+	}
+	if !utf8.ValidString(content) && !contentIsBytes(e) {
+		return nil, "", fmt.Errorf("its content cannot be written as UTF-8")
+	}
+	made, err := r.fs.parents(f.Path)
+	if err != nil {
+		return nil, "", err
+	}
+	if made && r.Version.atLeast(writeFilesHasSource) {
+		// newer versions give the folders that they make to the owner, too
+		if err := r.owner(f); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := r.fs.write(f.Path); err != nil {
+		return nil, "", err
+	}
+	return f, content, r.owner(f)
+}
+
+// absolute is os.path.abspath for a process that runs in /.
+func absolute(p string) string {
+	clean := path.Clean("/" + p)
+	if strings.HasPrefix(p, "//") && !strings.HasPrefix(p, "///") {
+		return "/" + clean
+	}
+	return clean
+}
+
+func contentIsBytes(e *pyyaml.Value) bool {
+	steps, _ := decoding(e.Get("encoding"))
+	c := e.Get("content")
+	return len(steps) > 0 || c != nil && c.Kind == pyyaml.Bytes
+}
+
+// fileContent returns the bytes of a file. skip: there are none, and the entry is passed over.
+func (r *reader) fileContent(e *pyyaml.Value, f *File) (content string, skip bool, err error) {
+	c := e.Get("content")
+	none := c == nil || c.Kind == pyyaml.Null
+	if r.Version.atLeast(writeFilesHasSource) {
+		if s := e.Get("source"); s != nil && s.Kind != pyyaml.Null {
+			if !s.IsDict() {
+				return "", false, fmt.Errorf("its source is a %s", s.Kind)
+			}
+			if uri := s.Get("uri"); uri.Truth() {
+				f.URL = uri.String()
+			}
+		}
+		if none {
+			return "", f.URL != "" && r.OfflineSources, nil
+		}
+	}
+	if c == nil {
+		c = str("")
+	}
+	steps, err := decoding(e.Get("encoding"))
+	if err != nil {
+		return "", false, err
+	}
+	if !c.IsString() && c.Kind != pyyaml.Bytes {
+		return "", false, fmt.Errorf("its content is a %s", c.Kind)
+	}
+	content = c.Str
+	for _, step := range steps {
+		switch step {
+		case "base64":
+			b, ok := pyyaml.DecodeBase64(content)
+			if c.IsString() && !isASCII(content) || !ok {
+				return "", false, fmt.Errorf("its content is not base64")
+			}
+			content = string(b)
+		case "gzip":
+			if c.IsString() && len(steps) == 1 && !utf8.ValidString(content) {
+				return "", false, fmt.Errorf("its content is not compressed by gzip")
+			}
+			if content, err = gunzip(content); err != nil {
+				return "", false, fmt.Errorf("its content is not compressed by gzip: %v", err)
+			}
+		}
+	}
+	return content, false, nil
+}
+
+// decoding returns how an encoding is undone (cloudinit/config/cc_write_files.py:138). Unknown ones are plain text.
+func decoding(v *pyyaml.Value) ([]string, error) {
+	if !v.Truth() {
+		return nil, nil
+	}
+	if !v.IsString() && v.Kind != pyyaml.Bytes {
+		return nil, fmt.Errorf("its encoding is a %s", v.Kind)
+	}
+	if !v.IsString() {
+		return nil, nil
+	}
+	switch pyyaml.Strip(pyLower(v.Str)) {
+	case "gz", "gzip":
+		return []string{"gzip"}, nil
+	case "gz+base64", "gzip+base64", "gz+b64", "gzip+b64":
+		return []string{"base64", "gzip"}, nil
+	case "b64", "base64":
+		return []string{"base64"}, nil
+	}
+	return nil, nil
+}
+
+// userGroup splits "user:group" (cloudinit/util.py:392). Empty means that it is left as it is.
+func userGroup(v *pyyaml.Value) (user, group string, err error) {
+	if !v.Truth() {
+		return "", "", nil
+	}
+	if !v.IsString() {
+		return "", "", fmt.Errorf("its owner is a %s", v.Kind)
+	}
+	known := func(s string) string {
+		s = pyyaml.Strip(s)
+		if s == "-1" || strings.EqualFold(s, "none") {
+			return ""
+		}
+		return s
+	}
+	user, group, _ = strings.Cut(v.Str, ":")
+	return known(user), known(group), nil
+}
+
+// permissions reads the mode of a file (cloudinit/config/cc_write_files.py:186): a string is octal, a number is what it is,
+// and what is neither is 0644.
+func permissions(v *pyyaml.Value) (uint32, error) {
+	const fallback = 0o644
+	if v == nil {
+		return fallback, nil
+	}
+	switch v.Kind {
+	case pyyaml.Null:
+		return fallback, nil
+	case pyyaml.Bool:
+		if v.Bool {
+			return 1, nil
+		}
+		return 0, nil
+	case pyyaml.Float:
+		if math.IsInf(v.Float, 0) {
+			return 0, fmt.Errorf("its permissions are infinite")
+		}
+		if math.IsNaN(v.Float) {
+			return fallback, nil
+		}
+		return mode(int64(math.Trunc(v.Float)), math.Abs(v.Float) < 1<<31)
+	case pyyaml.Int:
+		return mode(v.Int.Int64(), v.Int.IsInt64())
+	}
+	n, ok := pyyaml.PythonInt(v.String(), 8)
+	if !ok {
+		return fallback, nil
+	}
+	return mode(n.Int64(), n.IsInt64())
+}
+
+// mode is what chmod makes of a number: its lowest bits. Numbers that are no C int are refused.
+func mode(n int64, ok bool) (uint32, error) {
+	if !ok || n > math.MaxInt32 || n < math.MinInt32 {
+		return 0, fmt.Errorf("its permissions are no number that chmod takes")
+	}
+	return uint32(n) & 0o7777, nil
+}
