@@ -1,6 +1,7 @@
 package hookspec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func Decode(file string, data []byte, r *report.Report) []*Doc {
 }
 
 // otherKinds of kopshook.dev are read elsewhere.
-var otherKinds = []string{"ClusterHooks", "Lock"}
+var otherKinds = []string{"ClusterHooks"}
 
 // decodeDocument returns nil where the document is no hook spec, or is so wrong that there is no sense in going on.
 func decodeDocument(file string, root *yaml.Node, b breaks, r *report.Report) *Doc {
@@ -88,7 +89,8 @@ func isHookSpec(file string, n *yaml.Node, r *report.Report) bool {
 	case group == wantGroup && slices.Contains(otherKinds, scalar(kind)):
 		return false
 	case group == wantGroup, (apiVersion == nil || report.Nearest(group, []string{wantGroup}) != "") && report.Nearest(scalar(kind), []string{Kind}) != "":
-		r.Errorf(pos(kind), "kind", "did you mean `"+Kind+"`?", "unknown kind `%s`", scalar(kind))
+		near := cmp.Or(report.Nearest(scalar(kind), append(otherKinds, Kind)), Kind)
+		r.Errorf(pos(kind), "kind", "did you mean `"+near+"`?", "unknown kind `%s`", shorten(scalar(kind)))
 	}
 	return false
 }

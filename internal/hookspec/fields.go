@@ -3,6 +3,7 @@ package hookspec
 import (
 	"regexp"
 	"slices"
+	"sync"
 )
 
 // Type is what a field holds, in the words of the docs.
@@ -45,6 +46,8 @@ type Field struct {
 	Enum      []string
 	// Pattern is what each string must match (RE2, anchored); Says tells people so: "must be SAYS".
 	Pattern, Says string
+	// MaxLength bounds strings, in bytes; 0 does not.
+	MaxLength int
 	// Min and Max bound integers, and durations in seconds.
 	Min, Max int
 	// Also holds words that other systems use for the field.
@@ -98,10 +101,20 @@ func (o *Object) Field(name string) *Field {
 	return nil
 }
 
-// matches says whether s is what the field's pattern wants.
+// matches says whether s is as long as the field may be, and what its pattern wants.
 func (f *Field) matches(s string) bool {
-	return f.Pattern == "" || regexp.MustCompile(`^(?:`+f.Pattern+`)$`).MatchString(s)
+	if f.Pattern == "" {
+		return true
+	}
+	re, ok := patterns.Load(f.Pattern)
+	if !ok {
+		re, _ = patterns.LoadOrStore(f.Pattern, regexp.MustCompile(`^(?:`+f.Pattern+`)$`))
+	}
+	return (f.MaxLength == 0 || len(s) <= f.MaxLength) && re.(*regexp.Regexp).MatchString(s)
 }
+
+// patterns holds the compiled patterns that were needed so far.
+var patterns sync.Map
 
 // names returns the names of all fields.
 func (o *Object) names() []string {
@@ -118,7 +131,7 @@ func Objects() []*Object {
 }
 
 const (
-	dnsLabel     = `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`
+	dnsLabel     = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
 	dnsLabelSays = "1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends"
 )
 
@@ -137,7 +150,7 @@ var metadataObject = Object{
 	Name: "metadata",
 	Doc:  "What names a spec.",
 	Fields: []Field{
-		{Name: "name", Type: String, Required: true, Pattern: dnsLabel, Says: dnsLabelSays, Doc: "The name of the spec."},
+		{Name: "name", Type: String, Required: true, Pattern: dnsLabel, MaxLength: 63, Says: dnsLabelSays, Doc: "The name of the spec."},
 		{Name: "labels", Type: StringMap, Doc: "For other tools; kopshook ignores them."},
 		{Name: "annotations", Type: StringMap, Doc: "For other tools; kopshook ignores them."},
 	},
@@ -189,7 +202,7 @@ var hookObject = Object{
 	Name: "hook",
 	Doc:  "One piece of work on a node: a script, files, or both.",
 	Fields: []Field{
-		{Name: "name", Type: String, Required: true, Pattern: dnsLabel, Says: dnsLabelSays,
+		{Name: "name", Type: String, Required: true, Pattern: dnsLabel, MaxLength: 63, Says: dnsLabelSays,
 			Doc: "Names the hook and its unit, kopshook-NAME.service. Unique within an instance group."},
 		{Name: "phase", Type: StringOrList, Default: string(PreNodeup), Enum: allPhases, Also: []string{"phases", "stage", "when", "schedule"},
 			Doc: "The moment in a node's life. A list makes one hook per phase, called NAME-PHASE."},

@@ -10,7 +10,7 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// reservedNames would make units or files that kopshook needs for itself.
+// reservedNames are kept for units and files of kopshook itself.
 var reservedNames = []string{"gate", "runtime", "run"}
 
 // validate checks what single values cannot show.
@@ -89,7 +89,7 @@ func (d *decoder) checkNames() {
 			name := h.nameIn(phase)
 			switch other, twice := first[name]; {
 			case slices.Contains(reservedNames, name):
-				d.errorf(p, "choose another name", "`name` is %q, which kopshook uses itself", name)
+				d.errorf(p, "choose another name", "`name` is %q, which kopshook keeps for itself", name)
 			case twice && other != p:
 				d.errorf(p, "rename one of the two", "hook `%s` is there twice, first in line %d", name, d.doc.Pos(other).Line)
 			case len(name) > 63:
