@@ -2,6 +2,7 @@ package boot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ type Options struct {
 	// Limit is how long the node may take to settle; then the boot goes on as if it had settled, with the outcome
 	// Timeout. 0 means two minutes.
 	Limit time.Duration
-	// OnEvent is called with each event, in order, as it happens: at most half a second late.
+	// OnEvent is called with each event as it happens, half a second late, and in order unless the node is very slow.
 	OnEvent func(Event)
 }
 
@@ -117,6 +118,7 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 	err := run(running, out)
 	close(ended)
 	following.Wait()
+	slices.SortStableFunc(r.Timeline, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 
 	switch {
 	case errors.Is(context.Cause(running), errCut):
