@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -174,6 +175,8 @@ func pathError(p string) (wrong, remedy string) {
 		return "holds control characters", ""
 	case strings.HasSuffix(p, "/"):
 		return "is a folder", "end it with the name of the file"
+	case len(p) > 4095 || slices.ContainsFunc(strings.Split(p, "/"), func(name string) bool { return len(name) > 255 }):
+		return "is longer than Linux takes", "" // NAME_MAX, PATH_MAX
 	case path.Clean(p) != p:
 		return "is not in its shortest form", fmt.Sprintf("write %q", path.Clean(p))
 	case strings.HasPrefix(p, "/etc/systemd/system/kopshook-"), strings.HasPrefix(p, "/etc/systemd/system/") && strings.HasPrefix(path.Base(p), "kopshook-"):

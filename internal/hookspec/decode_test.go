@@ -354,6 +354,14 @@ func TestInputIsBounded(t *testing.T) {
 	}
 }
 
+// Beyond 1 MiB the line is the one that yaml.v3 says, which may be the one before.
+func TestSyntaxErrorsOfBigFilesHaveALine(t *testing.T) {
+	got := mistakes("a.yaml", strings.Repeat("# a comment\n", 100_000)+"a: [b\nc: d\n")
+	if diff := cmp.Diff([]string{"100000:1 : the file is not YAML: did not find expected ',' or ']'"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOtherDocumentsAreSkipped(t *testing.T) {
 	for _, data := range []string{
 		"", "# only a comment\n", "--- \n", "text", "- a\n- b\n", "a: b\n", "null", "{}", "[]", "kind: [a]\n", "kind:\n", "{kind: {a: b}, apiVersion: kopshook.dev/v1alpha1/x}",
