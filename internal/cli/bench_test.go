@@ -76,15 +76,14 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkProcess runs the built program, named by KOPSHOOK: `make bench` sets it. It reports the largest memory that
-// one run took, in MB.
+// BenchmarkProcess runs the built program, named by KOPSHOOK: `make bench` sets it. It also reports the
+// largest memory that a run took, in MB.
 func BenchmarkProcess(b *testing.B) {
 	program := os.Getenv("KOPSHOOK")
 	if program == "" {
 		b.Skip("KOPSHOOK names no program: run make bench")
 	}
 	run := func(b *testing.B, args ...string) {
-		var peak int64
 		for b.Loop() {
 			cmd := exec.Command(program, args...)
 			var stderr bytes.Buffer
@@ -92,9 +91,8 @@ func BenchmarkProcess(b *testing.B) {
 			if err := cmd.Run(); err != nil {
 				b.Fatalf("%v\n%s", err, stderr.String())
 			}
-			peak = max(peak, maxRSS(cmd.ProcessState))
 		}
-		b.ReportMetric(float64(peak)/1e6, "MB")
+		b.ReportMetric(peakMemory(b, program, args...)/1e6, "MB")
 	}
 	b.Run("start", func(b *testing.B) { run(b, "version") })
 	for _, groups := range []int{1, 50, 5000} {

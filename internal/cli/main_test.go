@@ -16,6 +16,9 @@ import (
 var update = flag.Bool("update", false, "write golden files anew")
 
 func TestMain(m *testing.M) {
+	if os.Args[0] == "peak-memory" {
+		os.Exit(peakMemoryMain())
+	}
 	testscript.Main(m, map[string]func(){
 		"kopshook": func() { os.Exit(Main(os.Args)) },
 	})

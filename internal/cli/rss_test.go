@@ -1,19 +1,43 @@
 package cli
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
+	"testing"
 )
 
-// maxRSS is the largest memory that an ended process took, in bytes; Linux counts it in KiB.
-func maxRSS(s *os.ProcessState) int64 {
-	usage, ok := s.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
+// peakMemory runs a program and returns the largest memory that it took, in bytes. The system counts what a process
+// held before exec, too, so a small process must start it: this test program, called as "peak-memory".
+func peakMemory(b *testing.B, program string, args ...string) float64 {
+	cmd := exec.Command(os.Args[0], append([]string{program}, args...)...)
+	cmd.Args[0] = "peak-memory"
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatal(err)
 	}
-	if runtime.GOOS == "linux" {
-		return usage.Maxrss * 1024
+	var kib float64
+	if _, err := fmt.Sscan(strings.TrimSpace(string(out)), &kib); err != nil {
+		b.Fatal(err)
 	}
-	return usage.Maxrss
+	return kib * 1024
+}
+
+// peakMemoryMain runs os.Args[1:] and prints its largest memory in KiB.
+func peakMemoryMain() int {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	if err := cmd.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	kib := usage.Maxrss
+	if runtime.GOOS == "darwin" {
+		kib /= 1024 // there it is in bytes
+	}
+	fmt.Println(kib)
+	return 0
 }
