@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"kopshook.dev/kopshook/internal/boot"
@@ -46,5 +47,31 @@ func TestOlderRecipe(t *testing.T) {
 		for range 2 {
 			ours.boot(boot.Options{}).joins().happens("driver", "driver-done", "nodeup-start", "kubelet-start")
 		}
+	})
+}
+
+// What docs/older-recipe.md says besides.
+func TestOlderRecipeLetsNodesJoin(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		t.Run("after a reboot, when the script fails", func(t *testing.T) {
+			fails := strings.Replace(olderRecipe, "sleep 1\n", "[ ! -e /etc/systemd/system/multi-user.target.wants/kubelet.service ] || exit 1\n", 1)
+			n := newNode(t, suite, userData(t, cloudConfig("custom.txt", fails)))
+			n.boot(boot.Options{}).joins().happens("driver", "driver-done", "nodeup-start", "kubelet-start")
+			n.boot(boot.Options{}).joins().fails("kops-configuration.service").never("driver-done", "nodeup-start")
+		})
+		t.Run("with a script that was killed", func(t *testing.T) {
+			slow := strings.Replace(olderRecipe, "sleep 1\n", "sleep 3\n", 1)
+			again := script("zz-again.sh", "sleep 1\nsystemctl restart --no-block kops-configuration.service\n")
+			n := newNode(t, suite, userData(t, cloudConfig("custom.txt", slow), again))
+			n.boot(boot.Options{}).joins().happens("driver", "driver", "driver-done", "nodeup-start")
+		})
+		t.Run("without the script, when a bootcmd exits", func(t *testing.T) {
+			n := newNode(t, suite, userData(t, cloudConfig("theirs.txt", "bootcmd:\n- exit 0\n"), cloudConfig("custom.txt", merging+olderRecipe)))
+			n.boot(boot.Options{}).joins().never("driver")
+		})
+		t.Run("without the script, when a later part has a bootcmd", func(t *testing.T) {
+			n := newNode(t, suite, userData(t, cloudConfig("custom.txt", olderRecipe), cloudConfig("theirs.txt", "bootcmd:\n- /trial/bin/event theirs\n")))
+			n.boot(boot.Options{}).joins().happens("theirs").never("driver")
+		})
 	})
 }
