@@ -33,8 +33,13 @@ const (
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	app := newApp(os.Stdin, os.Stdout, os.Stderr)
-	return exitCode(app.RunContext(ctx, optionsFirst(app, args)), os.Stderr)
+	return Run(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// Run is Main with streams of the caller's.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	app := newApp(stdin, stdout, stderr)
+	return exitCode(app.RunContext(ctx, optionsFirst(app, args)), stderr)
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
@@ -58,6 +63,7 @@ never joins.
 			checkCommand(),
 			editCommand(),
 			listCommand(),
+			execCommand(),
 			versionCommand(),
 			completionCommand(),
 		},
