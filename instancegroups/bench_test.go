@@ -52,6 +52,16 @@ func hooks(n, seed int) []kops.UserData {
 	return parts
 }
 
+// manifestJSON returns what "kops get ig -o json" prints for n groups.
+func manifestJSON(n int) []byte {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString("[,"[min(i, 1):][:1])
+		fmt.Fprintf(&b, `{"kind":"InstanceGroup","apiVersion":"kops.k8s.io/v1alpha2","metadata":{"name":"nodes-%04d","creationTimestamp":"2026-11-21T09:03:00Z","labels":{"kops.k8s.io/cluster":"minimal.example.com"}},"spec":{"role":"Node","image":"ubuntu-24.04","minSize":1,"maxSize":4,"machineType":"cx23","subnets":["fsn1"],"nodeLabels":{"accelerator":"nvidia"}}}`+"\n", i)
+	}
+	return []byte(b.String() + "]\n")
+}
+
 func merge(b *testing.B, data []byte, parts func(i int) []kops.UserData) []byte {
 	b.Helper()
 	f, err := instancegroups.Parse("ig.yaml", data)
@@ -68,45 +78,38 @@ func merge(b *testing.B, data []byte, parts func(i int) []kops.UserData) []byte 
 	return out
 }
 
+// BenchmarkMerge merges 5 hooks of 2.5 KB each. "same": all groups get the same parts, "own": each group gets its own.
+// The input has no hooks, has them ("again": nothing changes), or has others ("others").
 func BenchmarkMerge(b *testing.B) {
 	for _, n := range []int{1, 50, 5000} {
-		plain := manifest(n)
-		same := hooks(5, 0)
+		same, others := hooks(5, 0), hooks(5, -1)
 		own := make([][]kops.UserData, n)
 		for i := range own {
 			own[i] = hooks(5, i)
 		}
+		all := func(parts []kops.UserData) func(int) []kops.UserData {
+			return func(int) []kops.UserData { return parts }
+		}
+		each := func(i int) []kops.UserData { return own[i] }
+		yaml, json := manifest(n), manifestJSON(n)
+		merged, mergedJSON := merge(b, yaml, all(same)), merge(b, json, all(same))
 		for _, c := range []struct {
 			name  string
+			data  []byte
 			parts func(i int) []kops.UserData
 		}{
-			{"same parts", func(int) []kops.UserData { return same }},
-			{"own parts", func(i int) []kops.UserData { return own[i] }},
+			{"yaml/same", yaml, all(same)},
+			{"yaml/own", yaml, each},
+			{"yaml/again", merged, all(same)},
+			{"yaml/others", merged, all(others)},
+			{"yaml/none", merged, all(nil)},
+			{"json/same", json, all(same)},
+			{"json/again", mergedJSON, all(same)},
 		} {
-			merged := merge(b, plain, c.parts)
-			b.Run(fmt.Sprintf("%d groups/%s", n, c.name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("groups=%d/%s", n, c.name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					merge(b, plain, c.parts)
-				}
-			})
-			b.Run(fmt.Sprintf("%d groups/%s/again", n, c.name), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					merge(b, merged, c.parts)
-				}
-			})
-			b.Run(fmt.Sprintf("%d groups/%s/others", n, c.name), func(b *testing.B) {
-				b.ReportAllocs()
-				others := hooks(5, -1)
-				for b.Loop() {
-					merge(b, merged, func(int) []kops.UserData { return others })
-				}
-			})
-			b.Run(fmt.Sprintf("%d groups/%s/out", n, c.name), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					merge(b, merged, func(int) []kops.UserData { return nil })
+					merge(b, c.data, c.parts)
 				}
 			})
 		}

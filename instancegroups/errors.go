@@ -1,8 +1,10 @@
 package instancegroups
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Error is something wrong in a file.
@@ -36,4 +38,8 @@ func joined(errs []*Error) error {
 		list[i] = err
 	}
 	return errors.Join(list...)
+}
+
+func sortErrors(errs []*Error) {
+	slices.SortStableFunc(errs, func(a, b *Error) int { return cmp.Or(a.Line-b.Line, a.Col-b.Col) })
 }

@@ -103,7 +103,7 @@ func (f *File) checkBytes() error {
 	d := f.data
 	switch {
 	case len(d) > MaxSize:
-		return fail(0, "split it into several files", "the file has %d MiB, more than the %d MiB that are read", len(d)>>20, MaxSize>>20)
+		return fail(0, "split it into several files", "the file is larger than %d MiB", MaxSize>>20)
 	case len(bytes.TrimSpace(d)) == 0:
 		return fail(0, "", "the file is empty")
 	case bytes.HasPrefix(d, []byte("\xff\xfe")) || bytes.HasPrefix(d, []byte("\xfe\xff")):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,6 +18,7 @@ type section struct {
 	line       int // of start, from 1
 	last       bool
 
+	breaks  []int         // the offsets of the line breaks in src(); made by position
 	yaml    *yamlDocument // nil in JSON
 	reading reading       // only when the document is kops', or a list
 
@@ -31,6 +33,10 @@ func (s *section) src() []byte { return s.file.text.src[s.start:s.end] }
 
 // parse fills the section. What is wrong goes into s.errs.
 func (s *section) parse() {
+	defer func() {
+		sortErrors(s.errs)
+		sortErrors(s.warnings)
+	}()
 	defer func() {
 		// The parsers' authors do not promise that no input makes them panic.
 		if r := recover(); r != nil {
@@ -180,9 +186,17 @@ func (s *section) locate(path []string) int {
 
 // position turns an offset in src() into a line and column of the file.
 func (s *section) position(off int) (line, col int) {
-	before := s.src()[:off]
-	begin := bytes.LastIndexByte(before, '\n') + 1
-	return s.line + bytes.Count(before, newline), utf8.RuneCount(before[begin:]) + 1
+	src := s.src()
+	if s.breaks == nil {
+		s.breaks = []int{-1}
+		for i, c := range src {
+			if c == '\n' {
+				s.breaks = append(s.breaks, i)
+			}
+		}
+	}
+	n := sort.SearchInts(s.breaks, off) - 1
+	return s.line + n, utf8.RuneCount(src[s.breaks[n]+1:off]) + 1
 }
 
 func (s *section) errorAt(off int, path []string, remedy, format string, args ...any) *Error {

@@ -2,7 +2,6 @@ package instancegroups
 
 import (
 	"bytes"
-	"slices"
 	"sort"
 	"strings"
 
@@ -273,25 +272,25 @@ func (d *yamlDocument) flowEnd(n *yaml.Node) (at int, ok bool) {
 
 // hasComment says whether a comment stands within a collection in brackets or braces, which is text[at:end].
 func (d *yamlDocument) hasComment(n *yaml.Node, at, end int) bool {
+	quoted := make(map[int]bool) // where quoted scalars begin
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		quoted[d.at(n.Line, n.Column)] = n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+		for _, c := range n.Content {
+			walk(c)
+		}
+	}
+	walk(n)
+	text := d.elided.text
 	for i := at; i < end; i++ {
-		switch c := d.elided.text[i]; {
-		case d.quoted(n, i):
-			i, _ = d.quotedEnd(i)
-			i--
-		case c == '#' && bytes.IndexByte([]byte(" \t\n"), d.elided.text[i-1]) >= 0:
+		if text[i] == '#' && bytes.IndexByte([]byte(" \t\n"), text[i-1]) >= 0 {
 			return true
+		}
+		if quoted[i] {
+			if after, ok := d.quotedEnd(i); ok {
+				i = after - 1
+			}
 		}
 	}
 	return false
-}
-
-// quoted says whether a quoted scalar within n begins at an offset of the elided text.
-func (d *yamlDocument) quoted(n *yaml.Node, at int) bool {
-	if c := d.elided.text[at]; c != '"' && c != '\'' {
-		return false
-	}
-	if n.Kind == yaml.ScalarNode {
-		return d.at(n.Line, n.Column) == at
-	}
-	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return d.quoted(c, at) })
 }
