@@ -59,6 +59,7 @@ func parseAddress(src string) (*address, error) {
 		return nil, report.Hint(remedy, "source %q: %s", a.key, a.scrub(fmt.Sprintf(format, args...)))
 	}
 	rest, inner := getter.SourceDirSubdir(src)
+	rest, params, _ := strings.Cut(rest, "?") // go-getter's detectors take it for a part of the path
 	req := &getter.Request{Src: rest}
 	for _, g := range getters() {
 		ok, err := getter.Detect(req, g)
@@ -82,7 +83,11 @@ func parseAddress(src string) (*address, error) {
 	if err != nil {
 		return fail(addressRemedy, "is no URL")
 	}
-	query := u.Query()
+	u.RawQuery = params
+	query, err := url.ParseQuery(params)
+	if err != nil {
+		return fail(addressRemedy, "what is behind ? is no query")
+	}
 	if query.Has("sshkey") {
 		return fail("let ssh find the key, with an agent or ~/.ssh/config", "sshkey= would put a private key into the spec")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -62,7 +63,7 @@ func (g *bucketGetter) Get(ctx context.Context, req *getter.Request) error {
 		return err
 	}
 	if len(children) == 0 {
-		return fs404
+		return fs.ErrNotExist
 	}
 	if err := os.MkdirAll(req.Dst, 0o700); err != nil {
 		return err
@@ -84,8 +85,6 @@ func (g *bucketGetter) Get(ctx context.Context, req *getter.Request) error {
 	}
 	return nil
 }
-
-var fs404 = fmt.Errorf("there is no such object, and none below it: %w", os.ErrNotExist)
 
 func (g *bucketGetter) path(req *getter.Request) (vfs.Path, error) {
 	u := *req.URL()

@@ -26,6 +26,8 @@ type cache struct {
 	warn func(string)
 
 	clean, warned sync.Once
+
+	makeTemp func() (string, func(), error) // for tests: takes the place of tempDir
 }
 
 // defaultCacheDir is "" where there is no home folder.
@@ -105,6 +107,9 @@ func (c *cache) putFiles(files []File, dir bool) {
 
 // tempDir makes a folder for a download: in the cache, else, when that is not to be written to, in TMPDIR.
 func (c *cache) tempDir() (dir string, cleanUp func(), err error) {
+	if c.makeTemp != nil {
+		return c.makeTemp()
+	}
 	if c.dir != "" {
 		parent := filepath.Join(c.dir, "tmp")
 		c.clean.Do(func() { removeOld(parent) })

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -131,11 +132,13 @@ func get(ctx context.Context, g getter.Getter, src, dst string, mode getter.Mode
 // fetchBucket fetches the object at the address, else those below it.
 func (l *Loader) fetchBucket(ctx context.Context, a *address, dst string, item *progressItem) error {
 	g := &bucketGetter{vfs: l.vfs, limits: l.limits, item: item}
-	err := get(ctx, g, a.url, dst, getter.ModeFile)
-	if !errors.Is(err, fs.ErrNotExist) || a.archive != "" || a.pin != "" {
-		return err
+	if !strings.HasSuffix(a.url, "/") { // there may be an empty object of that name, which stands for the folder
+		err := get(ctx, g, a.url, dst, getter.ModeFile)
+		if !errors.Is(err, fs.ErrNotExist) || a.archive != "" || a.pin != "" {
+			return err
+		}
+		os.Remove(dst)
 	}
-	os.Remove(dst)
 	return get(ctx, g, a.url, dst, getter.ModeDir)
 }
 
@@ -243,6 +246,12 @@ func (a *address) failure(err error, attempts int) error {
 		msg = "the server refuses connections"
 	case errors.As(err, &u):
 		msg = u.Err.Error()
+	case a.kind == kindBucket && errors.Is(err, fs.ErrNotExist):
+		msg = "there is no such object, and none below it"
+		if a.archive != "" {
+			msg = "there is no such object"
+		}
+		remedy = "is the URL right? an archive is followed by // and a path in it"
 	case errors.Is(err, syscall.ENOSPC):
 		msg = "no space left on the disk"
 		remedy = "free some in the cache folder; TMPDIR and XDG_CACHE_HOME name others"

@@ -116,6 +116,9 @@ func (g *gitGetter) fetch(ctx context.Context, dir, remote string, args ...strin
 	cause := context.Cause(ctx)
 	cancel(nil)
 	<-watched
+	if cause == nil && err == nil {
+		cause = g.tooLarge(dir)
+	}
 	if cause != nil {
 		return cause
 	}
@@ -132,22 +135,30 @@ func (g *gitGetter) watch(ctx context.Context, dir string, cancel context.Cancel
 			return
 		case <-tick.C:
 		}
-		var sum int64
-		filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-			if err != nil {
-				return nil // git renames while we look
-			}
-			if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-				sum += info.Size()
-			}
-			return nil
-		})
-		g.item.set(sum)
-		if sum > g.limits.Download {
-			cancel(report.Hint("keep hooks in a repository of their own", "the repository is larger than %s", size(g.limits.Download)))
+		if err := g.tooLarge(dir); err != nil {
+			cancel(err)
 			return
 		}
 	}
+}
+
+// tooLarge measures a repository.
+func (g *gitGetter) tooLarge(dir string) error {
+	var sum int64
+	filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // git renames while we look
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	g.item.set(sum)
+	if sum > g.limits.Download {
+		return report.Hint("keep hooks in a repository of their own", "the repository is larger than %s", size(g.limits.Download))
+	}
+	return nil
 }
 
 // run runs git in a bare repository of ours and returns its output.
@@ -171,6 +182,7 @@ func (g *gitGetter) command(ctx context.Context, dir string, args ...string) *ex
 		"-c", "protocol.version=2",
 		"-c", "core.hooksPath=/dev/null",
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "fetch.unpackLimit=1", // a pack grows on disk, where watch sees it; loose objects are made in memory
 		"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=" + seconds,
 		"--git-dir=" + dir,
 	}

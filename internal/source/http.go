@@ -41,8 +41,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return report.Hint("give the URL that it redirects to in the end", "the server redirects more than %d times", maxRedirects)
 	}
-	if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
-		return report.Hint("", "the server redirects from https to %s", req.URL.Scheme)
+	if from, to := via[len(via)-1].URL.Scheme, req.URL.Scheme; to != "https" && to != from {
+		return report.Hint("ask its operator, or name another server", "the server redirects from %s to %s", from, to)
 	}
 	return nil
 }

@@ -199,5 +199,8 @@ func localError(shown string, err error) error {
 	if errors.As(err, &path) {
 		err = path.Err
 	}
+	if err.Error() == "EvalSymlinks: too many links" {
+		err = syscall.ELOOP
+	}
 	return fmt.Errorf("source %q: %w", shown, err)
 }

@@ -81,7 +81,7 @@ type lockError struct {
 }
 
 func (e *lockError) Error() string             { return e.msg }
-func (e *lockError) Hint() string            { return e.remedy }
+func (e *lockError) Hint() string              { return e.remedy }
 func (e *lockError) Position() report.Position { return e.pos }
 
 const relock = "take the last version that was committed, or remove the file and run `kopshook lock`"
@@ -96,7 +96,8 @@ func DecodeLock(name string, data []byte) (*LockFile, error) {
 		if bytes.Contains(data, []byte("<<<<<<<")) {
 			remedy = "take either side of the merge conflict, then run `kopshook lock`"
 		}
-		return nil, &lockError{d.at(yamlErrorLine(err), 0), "the lock file is no YAML: " + strings.TrimPrefix(err.Error(), "yaml: "), remedy}
+		line, msg := yamlError(err)
+		return nil, &lockError{d.at(line, 0), "the lock file is no YAML: " + msg, remedy}
 	}
 	if err := dec.Decode(&more); err == nil {
 		d.fail(&more, "the lock file has a second document")
@@ -246,15 +247,16 @@ func (d *lockDecoder) sum(n *yaml.Node, key string) string {
 	return s
 }
 
-// yamlErrorLine finds the line in "yaml: line 3: ..."; 0 when there is none.
-func yamlErrorLine(err error) int {
-	_, rest, ok := strings.Cut(err.Error(), "line ")
-	if !ok {
-		return 0
+// yamlError takes "yaml: line 3: what is wrong" apart. The line is 0 when there is none.
+func yamlError(err error) (line int, msg string) {
+	msg = strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(msg, "line "); ok {
+		digits, rest, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(digits); err == nil {
+			return n, rest
+		}
 	}
-	digits, _, _ := strings.Cut(rest, ":")
-	n, _ := strconv.Atoi(digits)
-	return n
+	return 0, msg
 }
 
 // lockPath is the lock file for a spec.

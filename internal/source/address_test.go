@@ -1,0 +1,129 @@
+package source
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func TestParseAddress(t *testing.T) {
+	sum := strings.Repeat("0a", 32)
+	for src, want := range map[string]address{
+		"git::https://example.com/org/hooks.git":                 {kind: kindGit, url: "https://example.com/org/hooks.git"},
+		"git::https://example.com/org/hooks.git//gpu/a?ref=v1.2": {kind: kindGit, url: "https://example.com/org/hooks.git?ref=v1.2", inner: "gpu/a", ref: "v1.2"},
+		"git::ssh://git@example.com:2222/org/hooks.git?ref=x/y":  {kind: kindGit, url: "ssh://git@example.com:2222/org/hooks.git?ref=x/y", ref: "x/y"},
+		"git@example.com:org/hooks.git//gpu?ref=v1":              {kind: kindGit, url: "ssh://git@example.com/org/hooks.git?ref=v1", inner: "gpu", ref: "v1"},
+		"git::git@example.com:org/hooks.git":                     {kind: kindGit, url: "ssh://git@example.com/org/hooks.git"},
+		"github.com/org/hooks":                                   {kind: kindGit, url: "https://github.com/org/hooks.git"},
+		"github.com/org/hooks/gpu?ref=v1":                        {kind: kindGit, url: "https://github.com/org/hooks.git?ref=v1", inner: "gpu", ref: "v1"},
+		"github.com/org/hooks//gpu?ref=v1":                       {kind: kindGit, url: "https://github.com/org/hooks.git?ref=v1", inner: "gpu", ref: "v1"},
+		"gitlab.com/org/hooks//gpu":                              {kind: kindGit, url: "https://gitlab.com/org/hooks.git", inner: "gpu"},
+		"https://example.com/x.sh":                               {kind: kindHTTP, url: "https://example.com/x.sh", name: "x.sh"},
+		"https://example.com/x.sh?checksum=sha256:" + sum:        {kind: kindHTTP, url: "https://example.com/x.sh?checksum=sha256:" + sum, name: "x.sh", pin: sum},
+		"https://example.com/x.sh?checksum=" + sum:               {kind: kindHTTP, url: "https://example.com/x.sh?checksum=" + sum, name: "x.sh", pin: sum},
+		"https://example.com/a.tar.gz//hooks-*/gpu":              {kind: kindHTTP, url: "https://example.com/a.tar.gz", name: "a.tar.gz", archive: "tar.gz", inner: "hooks-*/gpu"},
+		"https://example.com/dl?id=5&archive=zip":                {kind: kindHTTP, url: "https://example.com/dl?id=5&archive=zip", name: "dl", archive: "zip"},
+		"https://example.com/a.zip?archive=false":                {kind: kindHTTP, url: "https://example.com/a.zip?archive=false", name: "a.zip"},
+		"https://example.com/x.sh.gz":                            {kind: kindHTTP, url: "https://example.com/x.sh.gz", name: "x.sh.gz", archive: "gz"},
+		"s3://bucket/dir/x.sh":                                   {kind: kindBucket, url: "s3://bucket/dir/x.sh", name: "x.sh"},
+		"s3::https://s3.amazonaws.com/bucket/dir/x.sh":           {kind: kindBucket, url: "s3://bucket/dir/x.sh", name: "x.sh"},
+		"s3::https://s3.eu-west-1.amazonaws.com/bucket/x.tgz//a": {kind: kindBucket, url: "s3://bucket/x.tgz", name: "x.tgz", archive: "tgz", inner: "a"},
+		"s3::https://bucket.s3.eu-west-1.amazonaws.com/x.sh":     {kind: kindBucket, url: "s3://bucket/x.sh", name: "x.sh"},
+		"gs://bucket/dir/x.sh":                                   {kind: kindBucket, url: "gs://bucket/dir/x.sh", name: "x.sh"},
+		"gcs::https://www.googleapis.com/storage/v1/bucket/d/x":  {kind: kindBucket, url: "gs://bucket/d/x", name: "x"},
+	} {
+		t.Run(src, func(t *testing.T) {
+			want.key = src
+			a, err := parseAddress(src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, *a, cmp.AllowUnexported(address{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Error(diff)
+			}
+			if !IsRemote(src) {
+				t.Error("is not remote")
+			}
+		})
+	}
+}
+
+func TestParseAddressRefuses(t *testing.T) {
+	for src, want := range map[string]string{
+		"hg::https://example.com/x":                        "is of no kind that kopshook fetches",
+		"ftp://example.com/x":                              "is of no kind that kopshook fetches",
+		"file:///etc/passwd":                               "is of no kind that kopshook fetches",
+		"smb://host/x":                                     "is of no kind that kopshook fetches",
+		"git::ext::sh -c touch% /tmp/x":                    "git has no transport",
+		"git::fd::7":                                       "git has no transport",
+		"git::https://example.com/x?ref=--upload-pack=sh":  "ref=--upload-pack=sh is no name that git has",
+		"git::https://example.com/x?ref=a:b":               "ref=a:b is no name that git has",
+		"git::https://example.com/x?ref=%2Brefs/heads/*":   "ref=+refs/heads/* is no name that git has",
+		"git::https://example.com/x//../y":                 "the path behind // leaves it",
+		"git::https://example.com/x?checksum=sha256:00":    "checksum=sha256:00 is no SHA-256 in hex: it has 64 digits",
+		"git::https://example.com/x?archive=zip":           "checksum= and archive= are for single files",
+		"https://example.com/x?checksum=md5:00":            "checksum=md5:00: md5 protects nothing",
+		"https://example.com/x.rar?archive=rar":            "archive=rar is none of",
+		"https://example.com/org/hooks.git//gpu":           "only a repository or an archive has paths inside",
+		"s3::https://minio.example.com/bucket/x":           "minio.example.com is no address of S3 or Google Cloud Storage",
+		"s3://bucket":                                      "names no bucket and key",
+		"git::ssh://git@example.com/x?sshkey=c2VjcmV0a2V5": "sshkey= would put a private key into the spec",
+		"https:///x": "names no host",
+	} {
+		t.Run(src, func(t *testing.T) {
+			_, err := parseAddress(src)
+			if err == nil {
+				t.Fatal("it is taken")
+			}
+			if !strings.Contains(err.Error(), want) || report.Remedy(err) == "" || strings.Contains(err.Error(), "c2VjcmV0a2V5") {
+				t.Errorf("%v (%s)", err, report.Remedy(err))
+			}
+		})
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for src, want := range map[string]string{
+		"scripts/a":                                             "scripts/a",
+		"https://example.com/x":                                 "https://example.com/x",
+		"https://user:pass@example.com/x":                       "https://example.com/x",
+		"https://token@example.com/x@y":                         "https://example.com/x@y",
+		"https://us%40er:p@ss@example.com/x":                    "https://example.com/x",
+		"git::https://oauth2:tok@example.com/r.git//a?ref=v1":   "git::https://example.com/r.git//a?ref=v1",
+		"git::ssh://git@example.com/r.git":                      "git::ssh://git@example.com/r.git",
+		"git::ssh://me:pw@example.com/r.git":                    "git::ssh://me@example.com/r.git",
+		"git@example.com:r.git":                                 "git@example.com:r.git",
+		"https://example.com/x?private_token=abc&id=5":          "https://example.com/x?private_token=REDACTED&id=5",
+		"https://b.s3.amazonaws.com/x?X-Amz-Signature=a&a=b":    "https://b.s3.amazonaws.com/x?X-Amz-Signature=REDACTED&a=b",
+		"https://acc.blob.core.windows.net/c/x?sv=2020&sig=a%2": "https://acc.blob.core.windows.net/c/x?sv=2020&sig=REDACTED",
+	} {
+		if diff := cmp.Diff(want, Redact(src)); diff != "" {
+			t.Errorf("%s: %s", src, diff)
+		}
+	}
+}
+
+func FuzzParseAddress(f *testing.F) {
+	f.Add("git::https://u:secret@example.com/r.git//a?ref=v1&checksum=x")
+	f.Add("s3::https://s3.amazonaws.com/b/k?archive=zip")
+	f.Add("git@h:p//q?access_token=t")
+	f.Fuzz(func(t *testing.T, src string) {
+		if Redact(Redact(src)) != Redact(src) {
+			t.Errorf("Redact(%q) is not stable", src)
+		}
+		if !IsRemote(src) {
+			return
+		}
+		a, err := parseAddress(src)
+		if err != nil {
+			return
+		}
+		if strings.HasPrefix(a.ref, "-") || strings.HasPrefix(a.inner, "..") || strings.HasPrefix(a.url, "-") {
+			t.Errorf("%q became %+v", src, a)
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package source
+
+import (
+	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/option"
+	storage "google.golang.org/api/storage/v1"
+	"k8s.io/kops/util/pkg/vfs"
+)
+
+// bucketServer answers as S3 at /BUCKET/KEY and as Google Cloud Storage at /b/BUCKET/o/KEY.
+func bucketServer(t *testing.T, objects map[string]string) *httptest.Server {
+	t.Helper()
+	below := func(prefix string) []string {
+		var keys []string
+		for key := range objects {
+			if rest, ok := strings.CutPrefix(key, prefix); ok && !strings.Contains(rest, "/") {
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+		return keys
+	}
+	s3 := func(w http.ResponseWriter, r *http.Request) {
+		key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/bucket"), "/")
+		if r.URL.Query().Get("list-type") == "2" {
+			type object struct{ Key string }
+			result := struct {
+				XMLName  xml.Name `xml:"ListBucketResult"`
+				Contents []object
+			}{}
+			for _, k := range below(r.URL.Query().Get("prefix")) {
+				result.Contents = append(result.Contents, object{k})
+			}
+			xml.NewEncoder(w).Encode(result)
+			return
+		}
+		content, ok := objects[key]
+		if !ok {
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, `<Error><Code>NoSuchKey</Code><Message>gone</Message></Error>`)
+			return
+		}
+		io.WriteString(w, content)
+	}
+	gcs := func(w http.ResponseWriter, r *http.Request) {
+		key := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/b/bucket/o"), "/")
+		if key == "" {
+			var items []string
+			for _, k := range below(r.URL.Query().Get("prefix")) {
+				items = append(items, fmt.Sprintf(`{"name": %q}`, k))
+			}
+			fmt.Fprintf(w, `{"items": [%s]}`, strings.Join(items, ","))
+			return
+		}
+		content, ok := objects[key]
+		if !ok {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, `{"error": {"code": 404, "message": "gone"}}`)
+			return
+		}
+		io.WriteString(w, content)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/b/") {
+			gcs(w, r)
+		} else {
+			s3(w, r)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Setenv("S3_ENDPOINT", srv.URL)
+	t.Setenv("S3_REGION", "us-east-1")
+	t.Setenv("S3_ACCESS_KEY_ID", "id")
+	t.Setenv("S3_SECRET_ACCESS_KEY", "secret")
+	return srv
+}
+
+func useBuckets(t *testing.T, srv *httptest.Server) func(*Loader) {
+	t.Helper()
+	client, err := storage.NewService(context.Background(), option.WithEndpoint(srv.URL), option.WithoutAuthentication())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(l *Loader) { l.vfs = vfs.NewVFSContext().WithGCSClient(client) }
+}
+
+func TestBuckets(t *testing.T) {
+	tgz := packed(t, tarOf(t, entry{"gpu/a", "packed", 0}), "gz")
+	use := useBuckets(t, bucketServer(t, map[string]string{
+		"x.sh": "#!/bin/sh\n", "gpu/10-a": "a", "gpu/9-b": "b", "gpu/.hidden": "h", "gpu/sub/x": "x", "gpu/": "", "hooks.tgz": string(tgz),
+		"large": strings.Repeat("x", 5000), "huge": strings.Repeat("x", 2<<20),
+	}))
+	for _, scheme := range []string{"s3", "gs"} {
+		for key, want := range map[string]string{
+			"/x.sh":           "x.sh: \"#!/bin/sh\\n\"\n",
+			"/gpu":            "10-a: \"a\"\n9-b: \"b\"\n",
+			"/gpu/":           "10-a: \"a\"\n9-b: \"b\"\n",
+			"/hooks.tgz//gpu": "a: \"packed\"\n",
+			"/gone":           "error: source SRC: there is no such object, and none below it\nhint: is the URL right? an archive is followed by // and a path in it\n",
+			"/gone.tgz":       "error: source SRC: there is no such object\nhint: is the URL right? an archive is followed by // and a path in it\n",
+			"/large":          "error: source SRC: it is larger than 4096 bytes\nhint: user data takes 16 KiB on AWS and little more elsewhere: let the node download it with url: and sha256:\n",
+			"/huge":           "error: source SRC: it is larger than 1 MiB\nhint: embed less; the node can download large files itself: url: and sha256:\n",
+		} {
+			src := scheme + "://bucket" + key
+			t.Run(src, func(t *testing.T) {
+				if diff := cmp.Diff(want, strings.Replace(got(fetchNew(t, src, use)), `"`+src+`"`, "SRC", 1)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+func TestBucketThatStalls(t *testing.T) {
+	blocked := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-blocked:
+		case <-r.Context().Done():
+		}
+	}))
+	defer srv.Close()
+	defer close(blocked)
+	t.Setenv("S3_ENDPOINT", srv.URL)
+	t.Setenv("S3_ACCESS_KEY_ID", "id")
+	t.Setenv("S3_SECRET_ACCESS_KEY", "secret")
+	use := useBuckets(t, srv)
+	for _, src := range []string{"s3://bucket/x", "gs://bucket/x"} {
+		_, err := fetchNew(t, src, func(l *Loader) {
+			use(l)
+			l.Limits.Time = 100 * time.Millisecond
+		})
+		if diff := cmp.Diff(fmt.Sprintf("error: source %q: not finished after 100ms\n", src), got(nil, err)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
