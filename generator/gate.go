@@ -1,0 +1,89 @@
+package generator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/templates"
+)
+
+// gateEntry is a line of the gate: how a hook is started, and what waits for it.
+type gateEntry struct {
+	dropIn string // NNN-NAME
+	hook   string
+	pull   string // Wants or OnSuccess, of kops-configuration.service
+	units  []string
+}
+
+// gateEntries returns a line for each hook that has a unit. hooks are in the order in which they run: each holds back
+// what waits for its phase, and its successor, so that a hook that blocks stops what follows.
+func gateEntries(hooks []*hook) []gateEntry {
+	var entries []gateEntry
+	for i, h := range hooks {
+		if h.Phase == Boot {
+			continue
+		}
+		e := gateEntry{dropIn: dropInName(h), hook: h.Name, pull: "Wants"}
+		switch h.Phase {
+		case PreNodeup:
+			e.units = append([]string{kopsConfiguration, kubelet}, h.Before...)
+		case PreKubelet:
+			e.units = append([]string{kubelet}, h.Before...)
+		case PostNodeup, PostKubelet:
+			e.pull = "OnSuccess"
+		}
+		if i+1 < len(hooks) && chained(h.Phase, hooks[i+1].Phase) {
+			e.units = append(e.units, UnitName(hooks[i+1].Name))
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+// chained says whether a hook of phase next waits for its predecessor of phase p. The hooks of pre-shutdown are
+// ordered in their units, since they stop in the opposite order and none stops another.
+func chained(p, next Phase) bool {
+	return p == next && p != PreShutdown || p == PreNodeup && next == PreKubelet
+}
+
+// dropInName returns NNN-NAME: names are sorted by systemd and read by people.
+func dropInName(h *hook) string { return fmt.Sprintf("%03d-%s", 500+h.Weight, h.Name) }
+
+func gateScript(rt *templates.Runtime, ig InstanceGroup, entries []gateEntry) string {
+	var lines []string
+	for _, e := range entries {
+		words := []string{"hook", e.dropIn, e.pull}
+		for _, u := range e.units {
+			words = append(words, shellWord(u))
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return strings.NewReplacer(
+		"@cluster@", ig.Cluster,
+		"@group@", ig.Name,
+		"@role@", ig.Role,
+		"@hooks@", strings.Join(lines, "\n"),
+	).Replace(rt.Gate)
+}
+
+// dropIns returns the files that the gate writes on the node, sorted by path.
+func dropIns(entries []gateEntry) []NodeFile {
+	content := map[string]string{}
+	add := func(unit string, e gateEntry, lines ...string) {
+		path := "/etc/systemd/system/" + unit + ".d/kopshook-" + e.dropIn + ".conf"
+		content[path] += "[Unit]\n" + strings.Join(lines, "\n") + "\n"
+	}
+	for _, e := range entries {
+		add(kopsConfiguration, e, e.pull+"="+UnitName(e.hook))
+		for _, u := range e.units {
+			add(u, e, "After="+UnitName(e.hook), "AssertPathExists=/run/kopshook/ok/"+e.hook)
+		}
+	}
+	var files []NodeFile
+	for path, text := range content {
+		files = append(files, NodeFile{Path: path, Mode: 0o644, Owner: "root:root", Content: []byte(text)})
+	}
+	slices.SortFunc(files, func(a, b NodeFile) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}

@@ -1,0 +1,172 @@
+package generator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/templates"
+)
+
+// hook is a Hook with what it needs to know of the others.
+type hook struct {
+	Hook
+	runtime     *templates.Runtime
+	predecessor string // the hook before it in its phase, "" for the first
+}
+
+// model is what Generate and Files are two views of.
+type model struct {
+	ig      InstanceGroup
+	runtime *templates.Runtime
+	hooks   []*hook // in the order in which they run
+	gate    []gateEntry
+}
+
+// Generate returns the parts of user data that give the hooks to the instance group, in the order in which they have to
+// stand behind all parts of the user's own: the gate, the runtime, one part per hook in the order in which they run
+// (phase, weight, name). The order of hooks means nothing. Without hooks there are no parts. The error joins all that is
+// wrong with the hooks.
+//
+// A hook's part depends on that hook alone and on the name of its predecessor; instance groups differ in the gate.
+func Generate(ig InstanceGroup, runtime string, hooks []Hook) ([]UserData, error) {
+	m, err := newModel(ig, runtime, hooks)
+	if err != nil {
+		return nil, err
+	}
+	parts := m.runtimeParts()
+	for _, h := range m.hooks {
+		parts = append(parts, h.part())
+	}
+	return parts, nil
+}
+
+func newModel(ig InstanceGroup, runtime string, hooks []Hook) (*model, error) {
+	rt, err := templates.Get(runtime)
+	if err != nil {
+		return nil, err
+	}
+	if err := validate(ig, hooks); err != nil {
+		return nil, err
+	}
+	m := &model{ig: ig, runtime: rt}
+	for _, h := range hooks {
+		m.hooks = append(m.hooks, &hook{Hook: h, runtime: rt})
+	}
+	slices.SortFunc(m.hooks, func(a, b *hook) int {
+		return cmp.Or(cmp.Compare(phaseIndex(a.Phase), phaseIndex(b.Phase)), cmp.Compare(a.Weight, b.Weight), strings.Compare(a.Name, b.Name))
+	})
+	for i, h := range m.hooks[min(1, len(m.hooks)):] {
+		if before := m.hooks[i]; before.Phase == h.Phase {
+			h.predecessor = before.Name
+		}
+	}
+	m.gate = gateEntries(m.hooks)
+	return m, nil
+}
+
+var phases = []Phase{Boot, PreNodeup, PreKubelet, PostNodeup, PostKubelet, PreShutdown}
+
+func phaseIndex(p Phase) int { return slices.Index(phases, p) }
+
+// runtimeParts returns the gate, the runner and the helpers that some hook needs. Hooks of phase boot need none of them.
+func (m *model) runtimeParts() []UserData {
+	if len(m.gate) == 0 {
+		return nil
+	}
+	parts := []UserData{
+		{"kopshook-000-gate.sh", boothook, gateScript(m.runtime, m.ig, m.gate)},
+		{"kopshook-001-runtime.sh", boothook, m.runtime.Run},
+	}
+	if slices.ContainsFunc(m.hooks, func(h *hook) bool { return len(h.RebootExitCodes) > 0 }) {
+		parts = append(parts, UserData{"kopshook-002-reboot.sh", boothook, m.runtime.Reboot})
+	}
+	if slices.ContainsFunc(m.hooks, (*hook).fetches) {
+		parts = append(parts, UserData{"kopshook-003-fetch.sh", boothook, m.runtime.Fetch})
+	}
+	return parts
+}
+
+func (h *hook) fetches() bool {
+	return slices.ContainsFunc(h.Files, func(f File) bool { return len(f.URLs) > 0 })
+}
+
+// environment returns KEY=VALUE, sorted.
+func environment(env map[string]string) []string {
+	var list []string
+	for k, v := range env {
+		list = append(list, k+"="+v)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// NodeFile is a file that lands on the node, as plain bytes.
+type NodeFile struct {
+	Path    string // absolute
+	Mode    uint32
+	Owner   string // user:group
+	Content []byte
+	// URLs and SHA256 are given in place of Content when the node downloads the file.
+	URLs   []string
+	SHA256 string
+}
+
+// ModeString returns the mode as four octal digits.
+func (f NodeFile) ModeString() string { return fmt.Sprintf("%04o", f.Mode) }
+
+// Files returns what lands on the node because of the hooks, for people and tests to look at: the gate, the runner and
+// its helpers, the drop-ins that the gate writes, then of each hook its unit, its scripts, and the user's files where
+// the runner puts them. Two kinds of things are no files on the node: what is in a bootcmd is shown below /bootcmd, the
+// user's cloud-config below /cloud-config.
+func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]NodeFile, error) {
+	m, err := newModel(ig, runtime, hooks)
+	if err != nil {
+		return nil, err
+	}
+	var files []NodeFile
+	add := func(path string, mode uint32, content []byte) {
+		files = append(files, NodeFile{Path: path, Mode: mode, Owner: "root:root", Content: content})
+	}
+	for _, p := range m.runtimeParts() {
+		// cloudinit/handlers/boot_hook.py writes and runs them there; all but the gate install themselves
+		path := "/var/lib/cloud/instance/boothooks/" + p.Name
+		if name, ok := installed[p.Name]; ok {
+			path = "/opt/kopshook/bin/" + name
+			add(path, 0o755, []byte(p.Content))
+			continue
+		}
+		add(path, 0o700, []byte(p.Content))
+	}
+	files = append(files, dropIns(m.gate)...)
+	for _, h := range m.hooks {
+		if h.Phase == Boot {
+			for _, s := range h.Scripts {
+				add("/bootcmd/"+dropInName(h), 0o700, s.Content)
+			}
+		} else {
+			add("/etc/systemd/system/"+UnitName(h.Name), 0o644, []byte(h.unit(h.hash())))
+			for _, s := range h.Scripts {
+				add(hookDir(h.Name)+"/"+s.Name, 0o700, s.Content)
+			}
+			if h.Verify != nil {
+				add(hookDir(h.Name)+"/verify", 0o700, h.Verify)
+			}
+			for _, f := range h.staged() {
+				files = append(files, NodeFile{Path: f.Path, Mode: f.Mode, Owner: f.Owner, Content: f.Content, URLs: f.URLs, SHA256: f.SHA256})
+			}
+		}
+		if theirs := newMapping(h.CloudConfig); len(theirs.content) > 0 {
+			add("/cloud-config/"+dropInName(h)+".yaml", 0o600, []byte("#cloud-config\n"+theirs.rest()))
+		}
+	}
+	return files, nil
+}
+
+// installed names the boothooks that install themselves in /opt/kopshook/bin.
+var installed = map[string]string{
+	"kopshook-001-runtime.sh": "run",
+	"kopshook-002-reboot.sh":  "reboot",
+	"kopshook-003-fetch.sh":   "fetch",
+}

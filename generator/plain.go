@@ -1,0 +1,60 @@
+package generator
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Plain returns the content of a part that Generate made with its encoded files as plain text, for people to read and
+// compare. It is no cloud-config any more. What is not text stays encoded, and other parts stay as they are.
+func Plain(p UserData) string {
+	if p.Type != cloudConfig || !strings.Contains(p.Content, "\n  encoding: ") {
+		return p.Content
+	}
+	var b strings.Builder
+	lines := strings.SplitAfter(p.Content, "\n")
+	for i := 0; i < len(lines); i++ {
+		b.WriteString(lines[i])
+		encoding, ok := strings.CutPrefix(strings.TrimSuffix(lines[i], "\n"), "  encoding: ")
+		if !ok || i+1 == len(lines) || lines[i+1] != "  content: |\n" {
+			continue
+		}
+		end := i + 2
+		for end < len(lines) && strings.HasPrefix(lines[end], "    ") {
+			end++
+		}
+		text, ok := decode(encoding, strings.Join(lines[i+2:end], ""))
+		if !ok {
+			continue
+		}
+		b.WriteString("  content:" + block(text, 2))
+		i = end - 1
+	}
+	return b.String()
+}
+
+// decode returns the text that an encoding of write_files stands for, if it is text.
+func decode(encoding, encoded string) (string, bool) {
+	content, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
+	if err != nil {
+		return "", false
+	}
+	switch encoding {
+	case "b64":
+	case "gz+b64":
+		r, err := gzip.NewReader(bytes.NewReader(content))
+		if err != nil {
+			return "", false
+		}
+		if content, err = io.ReadAll(io.LimitReader(r, 64<<20)); err != nil {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	return string(content), isText(content)
+}

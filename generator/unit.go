@@ -1,0 +1,255 @@
+package generator
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	kopsConfiguration = "kops-configuration.service"
+	kubelet           = "kubelet.service"
+	healthz           = "http://127.0.0.1:10248/healthz"
+)
+
+// UnitName returns the systemd unit of a hook.
+func UnitName(hook string) string { return "kopshook-" + hook + ".service" }
+
+// hookDir is where a hook's scripts and staged files lie on the node. They run in it.
+func hookDir(hook string) string { return "/opt/kopshook/hooks/" + hook }
+
+// unit returns the text of a hook's unit. hash stands for all that the hook's part holds.
+func (h *hook) unit(hash string) string {
+	template := h.runtime.Hook
+	if h.Phase == PreShutdown {
+		template = h.runtime.PreShutdown
+	}
+	return strings.NewReplacer(
+		"@order@", h.unitOrder(),
+		"@timeout@", strconv.Itoa(h.unitTimeout()),
+		"@run@", h.runArguments(hash),
+	).Replace(template) + h.unitExtras()
+}
+
+// unitOrder returns what the unit waits for beyond what all hooks wait for. What gates what is not said here but by
+// the gate.
+func (h *hook) unitOrder() string {
+	switch {
+	case h.Phase == PostKubelet:
+		return " " + kubelet
+	case h.Phase == PreShutdown && h.predecessor != "":
+		return "\nBefore=" + UnitName(h.predecessor) // units stop in the opposite order
+	}
+	return ""
+}
+
+// unitExtras returns the lines of the unit that few hooks need.
+func (h *hook) unitExtras() string {
+	var b strings.Builder
+	if h.Phase == PostNodeup || h.Phase == PostKubelet {
+		// OnSuccess= also fires when nodeup is stopped or restarted half way: 1 is CLD_EXITED
+		b.WriteString("ExecCondition=/bin/sh -c '[ \"$$(systemctl show -P ExecMainCode kops-configuration)\" = 1 ]'\n")
+	}
+	if len(h.RebootExitCodes) > 0 {
+		fmt.Fprintf(&b, "ExecStartPost=/bin/rm -f /var/lib/kopshook/%s.reboots\n", h.Name)
+	}
+	if h.CleanUp && !h.EveryBoot {
+		fmt.Fprintf(&b, "ExecStartPost=/bin/sh -c '[ -e /var/lib/kopshook/skip/%s ] || rm -rf %s'\n", h.Name, hookDir(h.Name))
+	}
+	return b.String()
+}
+
+// unitTimeout returns seconds above the longest that the runner may take, so that systemd never ends a hook that the
+// runner has in hand, and yet no unit starts for ever.
+func (h *hook) unitTimeout() int {
+	const (
+		attempt = 9 + 5   // timeout -k, and until all processes are gone
+		around  = 10 * 60 // writing back what the hook wrote to a slow disk
+		reboot  = 10*60 + 5*60
+	)
+	total := around + h.Attempts*(seconds(h.Timeout)+attempt)
+	delay := seconds(h.RetryDelay)
+	for range h.Attempts - 1 {
+		total += delay
+		delay = min(2*delay, 120)
+	}
+	if len(h.RebootExitCodes) > 0 {
+		total += reboot
+	}
+	return total
+}
+
+// seconds rounds up: the runner counts whole seconds.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+// runArguments returns the runner's arguments, quoted for ExecStart=.
+func (h *hook) runArguments(hash string) string {
+	how, fail, after := "once", "block", ":"
+	if h.EveryBoot {
+		how = "every"
+	}
+	if h.Continue {
+		fail = "continue"
+	}
+	if len(h.RebootExitCodes) > 0 {
+		after = "/bin/sh /opt/kopshook/bin/reboot " + h.Name
+		for _, code := range h.RebootExitCodes {
+			after += " " + strconv.Itoa(code)
+		}
+	}
+	args := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.Timeout)), after}
+	args = append(args, environment(h.Env)...)
+	var b strings.Builder
+	for _, a := range append(args, h.command()...) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(argument(a))
+	}
+	return b.String()
+}
+
+// command returns what one attempt runs: the script itself, or a shell that takes the steps one after the other. The
+// shell's text is ours alone: what comes from the spec are its arguments.
+func (h *hook) command() []string {
+	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil && h.Phase != PostKubelet {
+		return execute(h.Scripts[0].Name, h.Scripts[0].Content)
+	}
+	s := steps{label: "script"}
+	flags := "-exc" // so that the journal shows each step
+	if h.Phase == PostKubelet {
+		flags = "-ec"
+		s.in("kubelet")
+		url := s.arg(healthz)
+		s.add("until { curl --noproxy '*' -fso /dev/null %s || wget --no-proxy -qO /dev/null %s; } 2> /dev/null; do sleep 1; done", url, url)
+		s.add("set -x")
+	}
+	h.placeFiles(&s)
+	for i, script := range h.Scripts {
+		switch {
+		case len(h.Scripts) == 1:
+			s.in("script")
+		case isSafeName(script.Name):
+			s.in(script.Name)
+		default:
+			s.in(fmt.Sprintf("script %d", i+1))
+		}
+		s.run(script.Name, script.Content)
+	}
+	if h.Verify != nil {
+		s.in("verify")
+		s.run("verify", h.Verify)
+	}
+	if len(s.text) == 0 {
+		return []string{"/bin/true"}
+	}
+	return append([]string{"/bin/sh", flags, strings.Join(s.text, "; "), "/run/kopshook/ok/" + h.Name + "~"}, s.args...)
+}
+
+// placeFiles adds the steps that put files and drop-ins in place.
+func (h *hook) placeFiles(s *steps) {
+	reload := false
+	for i, f := range h.staged() {
+		s.in("files")
+		reload = reload || isUnitFile(f.Path)
+		path := s.arg(f.Path)
+		if len(f.URLs) == 0 {
+			user, group, _ := strings.Cut(f.Owner, ":")
+			s.add("install -DT -m %04o -o %s -g %s files/%d %s", f.Mode, user, group, i, path)
+			continue
+		}
+		urls := make([]string, len(f.URLs))
+		for j, u := range f.URLs {
+			urls[j] = s.arg(u)
+		}
+		s.add("/bin/sh /opt/kopshook/bin/fetch %s %04o %s %s %s", path, f.Mode, f.Owner, strings.ToLower(f.SHA256), strings.Join(urls, " "))
+	}
+	if reload {
+		s.add("systemctl daemon-reload")
+	}
+}
+
+// steps is a shell command line and its arguments.
+type steps struct {
+	text  []string
+	args  []string
+	label string
+}
+
+// arg adds an argument and returns the word that stands for it.
+func (s *steps) arg(value string) string {
+	s.args = append(s.args, value)
+	if n := len(s.args); n > 9 {
+		return fmt.Sprintf(`"${%d}"`, n)
+	}
+	return fmt.Sprintf(`"$%d"`, len(s.args))
+}
+
+func (s *steps) add(format string, args ...any) {
+	s.text = append(s.text, fmt.Sprintf(format, args...))
+}
+
+// in says in what the attempt has failed, if it fails from here on: $0 is where the runner looks.
+func (s *steps) in(label string) {
+	if label != s.label {
+		s.add(`echo %s: > "$0"`, label)
+		s.label = label
+	}
+}
+
+func (s *steps) run(name string, content []byte) {
+	var words []string
+	for _, w := range execute(name, content) {
+		words = append(words, s.arg(w))
+	}
+	s.text = append(s.text, strings.Join(words, " "))
+}
+
+// execute returns the command that runs a script of the hook. It names the interpreter, as the kernel would take it
+// from the first line (Linux, fs/binfmt_script.c): a file system that is mounted noexec does not matter then.
+func execute(name string, content []byte) []string {
+	file := "./" + name
+	first, _, _ := bytes.Cut(content, []byte("\n"))
+	line, shebang := bytes.CutPrefix(first, []byte("#!"))
+	if bytes.HasPrefix(content, []byte("\x7fELF")) || shebang && !utf8.Valid(line) {
+		return []string{file}
+	}
+	line = bytes.Trim(line, " \t")
+	if !shebang || len(line) == 0 {
+		return []string{"/bin/sh", file}
+	}
+	interpreter, argument := line, []byte(nil)
+	if i := bytes.IndexAny(line, " \t"); i >= 0 {
+		interpreter, argument = line[:i], bytes.TrimLeft(line[i:], " \t")
+	}
+	if len(argument) > 0 {
+		return []string{string(interpreter), string(argument), file}
+	}
+	return []string{string(interpreter), file}
+}
+
+// isUnitFile says whether systemd reads the file: it has to be told.
+func isUnitFile(path string) bool {
+	for _, dir := range []string{"/etc/systemd/system/", "/run/systemd/system/", "/usr/lib/systemd/system/", "/lib/systemd/system/", "/usr/local/lib/systemd/system/"} {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// staged returns the hook's files and drop-ins, all of which the runner puts in place.
+func (h *hook) staged() []File {
+	files := append([]File(nil), h.Files...)
+	for _, d := range h.DropIns {
+		files = append(files, File{
+			// not kopshook-*.conf, which the gate sweeps; late, so that it wins over others
+			Path: "/etc/systemd/system/" + d.Unit + ".d/90-kopshook-" + h.Name + ".conf",
+			Mode: 0o644, Owner: "root:root", Content: []byte(d.Content),
+		})
+	}
+	return files
+}

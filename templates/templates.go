@@ -1,0 +1,62 @@
+// Package templates holds what lands on the node, by runtime version. The bytes of a released runtime are frozen: user
+// data made of them decides whether kops replaces machines.
+package templates
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed v1
+var files embed.FS
+
+// runtimes from the oldest to the newest.
+var runtimes = []string{"v1"}
+
+// Default is the runtime of specs that name none.
+const Default = "v1"
+
+// Runtime is one version of what lands on the node. @NAME@ in a text stands for what generator puts there.
+type Runtime struct {
+	Gate        string // boothook; @cluster@, @group@, @role@ and @hooks@
+	Run         string // boothook that installs itself as /opt/kopshook/bin/run
+	Reboot      string // boothook that installs itself as /opt/kopshook/bin/reboot, for hooks with rebootExitCodes
+	Fetch       string // boothook that installs itself as /opt/kopshook/bin/fetch, for files with a URL
+	Hook        string // unit of a hook; @order@, @timeout@ and @run@
+	PreShutdown string // unit of a hook of phase pre-shutdown; the same
+}
+
+// Runtimes returns the names of all runtimes, the newest last.
+func Runtimes() []string { return append([]string(nil), runtimes...) }
+
+// Newest returns the name of the newest runtime.
+func Newest() string { return runtimes[len(runtimes)-1] }
+
+// Get returns a runtime by name; the empty name is Default.
+func Get(name string) (*Runtime, error) {
+	if name == "" {
+		name = Default
+	}
+	for _, r := range runtimes {
+		if r == name {
+			return &Runtime{
+				Gate:        text(r, "gate.sh"),
+				Run:         text(r, "run.sh"),
+				Reboot:      text(r, "reboot.sh"),
+				Fetch:       text(r, "fetch.sh"),
+				Hook:        text(r, "hook.service"),
+				PreShutdown: text(r, "pre-shutdown.service"),
+			}, nil
+		}
+	}
+	return nil, fmt.Errorf("there is no runtime %q: choose one of %s", name, strings.Join(runtimes, ", "))
+}
+
+func text(runtime, name string) string {
+	b, err := files.ReadFile(runtime + "/" + name)
+	if err != nil {
+		panic(err) // embedded: cannot fail in a binary whose tests passed
+	}
+	return string(b)
+}
