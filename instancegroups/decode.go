@@ -1,7 +1,6 @@
 package instancegroups
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,8 +56,17 @@ var strictDecoder = sync.OnceValue(func() runtime.Decoder {
 	return serializer.NewCodecFactory(kopscodecs.Scheme, serializer.EnableStrict).UniversalDecoder(kops.SchemeGroupVersion)
 })
 
-func decodeCluster(gvk schema.GroupVersionKind, data []byte) (*Cluster, error) {
-	obj, _, err := kopscodecs.Codecs.UniversalDecoder(kops.SchemeGroupVersion).Decode(data, &gvk, nil)
+// source returns an object's JSON for kops' decoder.
+func (s *section) source(o object) []byte {
+	v := o.value.get("apiVersion")
+	if v.text(s.reading.json) != oldVersion {
+		return s.reading.json[o.value.start:o.value.end]
+	}
+	return slices.Concat(s.reading.json[o.value.start:v.start], []byte(`"`+kopsGroup+`/v1alpha2"`), s.reading.json[v.end:o.value.end])
+}
+
+func decodeCluster(data []byte) (*Cluster, error) {
+	obj, _, err := kopscodecs.Codecs.UniversalDecoder(kops.SchemeGroupVersion).Decode(data, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -69,31 +77,27 @@ func decodeCluster(gvk schema.GroupVersionKind, data []byte) (*Cluster, error) {
 	return &Cluster{Name: c.Name, Object: c}, nil
 }
 
-// decode fills the group from its JSON. What is wrong goes into the section; it returns false when nothing can be
-// done with the group.
-func (g *Group) decode(gvk schema.GroupVersionKind, data []byte) bool {
-	s := g.section
-	if g.APIVersion == oldVersion {
-		if s.yaml == nil {
-			s.fail(g.errorf([]string{"apiVersion"}, "use kops.k8s.io/v1alpha2", "kops reads %s in YAML only", oldVersion))
-			return false
+// decode fills the group. Object stays nil when kops cannot read it.
+func (g *Group) decode() {
+	defer func() {
+		if r := recover(); r != nil {
+			g.fail(g.errorf(nil, "", "kops' decoder gave up: %v", r))
 		}
-		v := g.object.value.get("apiVersion")
-		data = slices.Concat(s.reading.json[g.object.value.start:v.start], []byte(`"`+kopsGroup+`/v1alpha2"`), s.reading.json[v.end:g.object.value.end])
-	}
-	obj, _, err := strictDecoder().Decode(data, &gvk, nil)
+	}()
+	s := g.section
+	obj, gvk, err := strictDecoder().Decode(s.source(g.object), nil, nil)
 	switch {
 	case runtime.IsStrictDecodingError(err):
 		strict, _ := runtime.AsStrictDecodingError(err)
 		g.addStrictErrors(gvk.Version, strict.Errors())
 	case err != nil:
-		s.fail(g.decodeError(err))
-		return false
+		g.fail(g.decodeError(err))
+		return
 	}
 	ig, ok := obj.(*kops.InstanceGroup)
 	if !ok {
-		s.fail(g.errorf(nil, "", "kops cannot read this InstanceGroup: it decodes as %T", obj))
-		return false
+		g.fail(g.errorf(nil, "", "kops cannot read this InstanceGroup: it decodes as %T", obj))
+		return
 	}
 	for i := range ig.Spec.AdditionalUserData {
 		part := &ig.Spec.AdditionalUserData[i]
@@ -110,12 +114,11 @@ func (g *Group) decode(gvk schema.GroupVersionKind, data []byte) bool {
 	}
 
 	if g.Name == "" {
-		s.fail(g.errorf([]string{"metadata", "name"}, "add metadata.name", "the instance group has no name"))
+		g.fail(g.errorf([]string{"metadata", "name"}, "add metadata.name", "the instance group has no name"))
 	}
 	if !slices.Contains(kops.AllInstanceGroupRoles, ig.Spec.Role) {
 		g.badRole()
 	}
-	return true
 }
 
 func (g *Group) decodeError(err error) *Error {
@@ -138,14 +141,14 @@ func (g *Group) badRole() {
 	}
 	path := []string{"spec", "role"}
 	if g.Role == "" {
-		g.section.fail(g.errorf(path, "add spec.role: "+strings.Join(roles, ", "), "the instance group %q has no role", g.Name))
+		g.fail(g.errorf(path, "add spec.role: "+strings.Join(roles, ", "), "the instance group %q has no role", g.Name))
 		return
 	}
 	remedy := "use one of " + strings.Join(roles, ", ")
 	if near := nearest(g.Role, roles); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", near)
 	}
-	g.section.fail(g.errorf(path, remedy, "kops has no role %q", g.Role))
+	g.fail(g.errorf(path, remedy, "kops has no role %q", g.Role))
 }
 
 // nearest returns the name that somebody probably meant, or "".
@@ -165,6 +168,3 @@ func nearest(name string, names []string) string {
 	}
 	return found
 }
-
-// source returns the text of a value.
-func (v *value) source(src []byte) []byte { return bytes.TrimSpace(src[v.start:v.end]) }

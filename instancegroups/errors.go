@@ -43,3 +43,11 @@ func joined(errs []*Error) error {
 func sortErrors(errs []*Error) {
 	slices.SortStableFunc(errs, func(a, b *Error) int { return cmp.Or(a.Line-b.Line, a.Col-b.Col) })
 }
+
+// problems collects what is wrong, and what is suspicious.
+type problems struct {
+	errs, warnings []*Error
+}
+
+func (p *problems) fail(errs ...*Error) { p.errs = append(p.errs, errs...) }
+func (p *problems) warn(errs ...*Error) { p.warnings = append(p.warnings, errs...) }

@@ -21,19 +21,19 @@ func (g *Group) addStrictErrors(version string, errs []error) {
 		what, quoted, ok := strings.Cut(err.Error(), " field ")
 		path := splitPath(strings.Trim(quoted, `"`))
 		if !ok || len(path) == 0 {
-			g.section.fail(g.errorf(nil, "", "kops cannot read this InstanceGroup: %v", err))
+			g.fail(g.errorf(nil, "", "kops cannot read this InstanceGroup: %v", err))
 			continue
 		}
 		name := path[len(path)-1]
 		if what == "duplicate" {
-			g.section.fail(g.errorf(path, "remove one of the two", "the field %q is there twice", name))
+			g.fail(g.errorf(path, "remove one of the two", "the field %q is there twice", name))
 			continue
 		}
 		if near := nearest(name, fieldNames(t, path[:len(path)-1])); near != "" {
-			g.section.fail(g.errorf(path, fmt.Sprintf("did you mean %q?", near), "kops has no field %q here and would drop it", name))
+			g.fail(g.errorf(path, fmt.Sprintf("did you mean %q?", near), "kops has no field %q here and would drop it", name))
 			continue
 		}
-		g.section.warn(g.errorf(path, "remove it, unless your kops is newer and knows it", "kops has no field %q here and drops it", name))
+		g.warn(g.errorf(path, "remove it, unless your kops is newer and knows it", "kops has no field %q here and drops it", name))
 	}
 }
 

@@ -24,6 +24,7 @@ type Group struct {
 	// set it when they know it from elsewhere.
 	ClusterObject *Cluster
 
+	problems
 	section *section
 	object  object
 	parts   []part

@@ -130,3 +130,6 @@ func (v *value) text(src []byte) string {
 	}
 	return unquote(src[v.start:v.end])
 }
+
+// source returns the text of a value.
+func (v *value) source(src []byte) []byte { return src[v.start:v.end] }

@@ -25,8 +25,7 @@ type section struct {
 	documents []Document
 	groups    []*Group
 	clusters  []*Cluster
-	warnings  []*Error
-	errs      []*Error
+	problems
 }
 
 func (s *section) src() []byte { return s.file.text.src[s.start:s.end] }
@@ -114,6 +113,7 @@ func (s *section) findObjects() {
 		s.fail(s.errorAt(0, nil, "", "this is no manifest: a document must be a mapping"))
 		return
 	}
+	var groups []*Group
 	for _, o := range r.objects() {
 		d := Document{
 			APIVersion: o.value.get("apiVersion").text(r.json),
@@ -122,7 +122,15 @@ func (s *section) findObjects() {
 		}
 		s.addDocument(d, o.path)
 		if isKops(d.APIVersion) {
-			s.addObject(s.documents[len(s.documents)-1], o)
+			groups = append(groups, s.addObject(s.documents[len(s.documents)-1], o)...)
+		}
+	}
+	parallel(len(groups), func(i int) { groups[i].decode() })
+	for _, g := range groups {
+		s.fail(g.errs...)
+		s.warn(g.warnings...)
+		if g.Object != nil {
+			s.groups = append(s.groups, g)
 		}
 	}
 }
@@ -134,33 +142,31 @@ func (s *section) addDocument(d Document, path []string) {
 	s.documents = append(s.documents, d)
 }
 
-// addObject adds an object of kops.
-func (s *section) addObject(d Document, o object) {
+// addObject adds an object of kops. It returns the group that it is, not decoded yet.
+func (s *section) addObject(d Document, o object) []*Group {
 	gvk, err := kopsKind(d)
 	if err != nil {
 		s.fail(s.errorAt(s.locate(append(slices.Clone(o.path), err.Path)), []string{err.Path}, err.Remedy, "%s", err.Message))
-		return
+		return nil
 	}
-	data := o.value.source(s.reading.json)
 	switch gvk.Kind {
 	case "Cluster":
-		c, err := decodeCluster(gvk, data)
+		c, err := decodeCluster(s.source(o))
 		if err != nil {
 			s.fail(s.errorAt(s.locate(o.path), nil, "", "kops cannot read this Cluster: %v", err))
-			return
+			return nil
 		}
 		c.Line = d.Line
 		s.clusters = append(s.clusters, c)
 	case "InstanceGroup":
-		g := &Group{APIVersion: d.APIVersion, Line: d.Line, section: s, object: o}
-		if g.decode(gvk, data) {
-			s.groups = append(s.groups, g)
+		if d.APIVersion == oldVersion && s.yaml == nil {
+			s.fail(s.errorAt(s.locate(append(slices.Clone(o.path), "apiVersion")), []string{"apiVersion"}, "use kops.k8s.io/v1alpha2", "kops reads %s in YAML only", oldVersion))
+			return nil
 		}
+		return []*Group{{APIVersion: d.APIVersion, Line: d.Line, section: s, object: o}}
 	}
+	return nil
 }
-
-func (s *section) fail(errs ...*Error) { s.errs = append(s.errs, errs...) }
-func (s *section) warn(err *Error)     { s.warnings = append(s.warnings, err) }
 
 // locate returns the offset in src() of the key at a path, or of the deepest part of it that is there.
 func (s *section) locate(path []string) int {
