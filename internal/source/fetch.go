@@ -69,7 +69,9 @@ func (l *Loader) fetch(ctx context.Context, a *address, revision string) (*fetch
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if timed.Err() == nil && attempt < limits.Attempts && isTemporary(err) {
+		if timed.Err() != nil {
+			err = context.Cause(timed) // libraries say "context deadline exceeded", if not something worse
+		} else if attempt < limits.Attempts && isTemporary(err) {
 			item.restart()
 			if wait(timed, limits.Backoff<<(attempt-1)) {
 				continue

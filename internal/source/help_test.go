@@ -66,7 +66,7 @@ func got(files []File, err error) string {
 // lockAll locks sources for a spec and writes the lock file.
 func lockAll(t *testing.T, l *Loader, spec string, sources ...string) error {
 	t.Helper()
-	changes, err := l.Lock(context.Background(), refsOf(spec, sources...), LockOptions{})
+	changes, err := l.Lock(context.Background(), refsOf(spec, sources...), nil)
 	if err != nil {
 		return err
 	}

@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// LockOptions says what Lock does.
-type LockOptions struct {
-	Update  func(Ref) bool           // resolve anew though it is locked; nil: nothing
-	Partial func(folder string) bool // refs do not hold all specs of a folder: keep what none of them names; nil: nowhere
+// RefError is what is wrong with one source of a spec.
+type RefError struct {
+	Ref Ref
+	Err error
 }
+
+func (e *RefError) Error() string { return e.Err.Error() }
+func (e *RefError) Unwrap() error { return e.Err }
 
 // Change is a lock file as it should be.
 type Change struct {
@@ -64,105 +68,142 @@ func (f *LockFile) without(other *LockFile) []string {
 	return keys
 }
 
-// Lock resolves the remote sources of refs that are not locked yet, or that are to be updated, and returns the lock
-// files that pin them: one for each folder with specs that have remote sources, or with a lock file. Nothing is
-// written but the cache. Each source is fetched once, whatever number of folders it is locked for.
-func (l *Loader) Lock(ctx context.Context, refs []Ref, opts LockOptions) ([]Change, error) {
+// Lock resolves the remote sources of refs that are not locked yet, or for which update says so, and returns the lock
+// files that pin them: one for each folder with specs. Refs are those of all specs of a folder: what none of them
+// names goes. Nothing is written but the cache. Each source is fetched once, whatever number of folders it is
+// locked for; one that a folder has locked is locked the same for the others.
+//
+// Errors are joined RefErrors, or those of lock files.
+func (l *Loader) Lock(ctx context.Context, refs []Ref, update func(Ref) bool) ([]Change, error) {
 	l.setUp()
 	all := folders(refs)
-	locks := make([]*LockFile, len(all))
+	todo := map[string]*named{}
+	files := map[string]*named{} // sources that must be one file, wherever
+	for _, f := range all {
+		for _, n := range f.sources {
+			if update != nil && update(n.ref) {
+				todo[n.key] = n
+			}
+			if !n.ref.Dir {
+				files[n.key] = n
+			}
+		}
+	}
+	pins, err := l.pins(all, todo)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		for _, n := range f.sources {
+			if pins[n.key] == nil {
+				todo[n.key] = n
+			}
+		}
+	}
+	resolved, err := l.resolveAll(ctx, todo)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(pins, resolved)
 	var errs []error
-	pins := map[string]*Entry{} // by key
-	resolve := map[string]*address{}
-	dirs := map[string]bool{} // keys for which a folder is allowed wherever they are named
-	for i, f := range all {
+	for key, n := range files {
+		if pins[key].isTree() {
+			errs = append(errs, &RefError{n.ref, notOneFile(key)})
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return changes(all, pins), nil
+}
+
+// CheckLock compares lock files with the specs and with the vendor folder, without network or cache. In the lock files
+// that it returns, what is not locked yet has no sum.
+func (l *Loader) CheckLock(refs []Ref) ([]Change, error) {
+	l.setUp()
+	all := folders(refs)
+	pins, err := l.pins(all, nil)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, f := range all {
+		dir := vendorDir(f.path, f.lock)
+		for _, n := range f.sources {
+			e := pins[n.key]
+			if f.lock.entry(n.key) == nil || dir == "" {
+				continue
+			}
+			_, ok, err := readVendored(dir, e, l.limits)
+			if !ok && err == nil {
+				err = report.Hint("run `kopshook vendor` again", "source %q has no copy in %s", n.key, dir)
+			}
+			if err != nil {
+				errs = append(errs, &RefError{n.ref, err})
+			}
+		}
+	}
+	return changes(all, pins), errors.Join(errs...)
+}
+
+// pins reads the lock files of the folders, and returns what they say of the sources in them. They must agree, but for
+// those that are to be resolved anew.
+func (l *Loader) pins(all []*specFolder, anew map[string]*named) (map[string]*Entry, error) {
+	var errs []error
+	pins := map[string]*Entry{}
+	for _, f := range all {
 		errs = append(errs, f.errs...)
 		lock, err := l.lockFile(f.path)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		locks[i] = lock
-		for j, a := range f.addresses {
-			if dir, ok := dirs[a.key]; !ok || dir {
-				dirs[a.key] = f.refs[j].Dir
-			}
-			e := lock.entry(a.key)
-			if e == nil || opts.Update != nil && opts.Update(f.refs[j]) {
-				resolve[a.key] = a
+		f.lock = lock
+		for _, n := range f.sources {
+			e := lock.entry(n.key)
+			if e == nil {
 				continue
 			}
-			if err := l.agree(e, f.path); err != nil {
-				errs = append(errs, err)
+			if err := l.agree(e, f.path); err != nil && anew[n.key] == nil {
+				errs = append(errs, &RefError{n.ref, err})
 			}
-			pins[a.key] = e
+			pins[n.key] = e
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	// a source that one folder has locked is locked the same for the others, unless it is to be updated
-	for key := range resolve {
-		if pins[key] != nil && !anyUpdate(all, key, opts) {
-			delete(resolve, key)
-		}
-	}
-	resolved, err := l.resolveAll(ctx, resolve)
-	if err != nil {
-		return nil, err
-	}
-	for key, e := range resolved {
-		pins[key] = e
-	}
-	for key, e := range pins {
-		if e.isTree() && !dirs[key] {
-			errs = append(errs, notOneFile(key))
-		}
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	var changes []Change
-	for i, f := range all {
-		updated := &LockFile{Version: lockVersion, Vendor: locks[i].Vendor}
-		if opts.Partial != nil && opts.Partial(f.dir) {
-			updated.Sources = slices.Clone(locks[i].Sources)
-		}
-		for _, a := range f.addresses {
-			if old := updated.entry(a.key); old != nil {
-				*old = *pins[a.key]
-			} else {
-				updated.Sources = append(updated.Sources, *pins[a.key])
-			}
-		}
-		changes = append(changes, Change{Path: f.path, Old: locks[i], New: updated})
-	}
-	return changes, nil
+	return pins, errors.Join(errs...)
 }
 
-func anyUpdate(all []*specFolder, key string, opts LockOptions) bool {
+// changes makes lock files of pins.
+func changes(all []*specFolder, pins map[string]*Entry) []Change {
+	var out []Change
 	for _, f := range all {
-		for i, a := range f.addresses {
-			if a.key == key && opts.Update != nil && opts.Update(f.refs[i]) {
-				return true
+		lock := &LockFile{Version: lockVersion, Vendor: f.lock.Vendor}
+		for _, n := range f.sources {
+			e := Entry{Source: n.key}
+			if pin := pins[n.key]; pin != nil {
+				e = *pin
 			}
+			lock.Sources = append(lock.Sources, e)
 		}
+		out = append(out, Change{Path: f.path, Old: f.lock, New: lock})
 	}
-	return false
+	return out
 }
 
-// resolveAll fetches what the addresses stand for now, several at once. Results and errors are in order of the keys.
-func (l *Loader) resolveAll(ctx context.Context, addresses map[string]*address) (map[string]*Entry, error) {
-	keys := make([]string, 0, len(addresses))
-	for key := range addresses {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
+// resolveAll fetches what sources stand for now, several at once.
+func (l *Loader) resolveAll(ctx context.Context, todo map[string]*named) (map[string]*Entry, error) {
+	keys := slices.Sorted(maps.Keys(todo))
 	entries := make([]*Entry, len(keys))
 	errs := make([]error, len(keys))
 	var wg sync.WaitGroup
 	for i, key := range keys {
-		wg.Go(func() { entries[i], errs[i] = l.resolve(ctx, addresses[key]) })
+		wg.Go(func() {
+			e, err := l.resolve(ctx, todo[key].address)
+			if err != nil {
+				err = &RefError{todo[key].ref, err}
+			}
+			entries[i], errs[i] = e, err
+		})
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -206,13 +247,19 @@ func (l *Loader) resolve(ctx context.Context, a *address) (*Entry, error) {
 // specFolder is a folder of specs, with the remote sources that they name.
 type specFolder struct {
 	dir, path string // path is of the lock file
-	refs      []Ref  // refs[i] is addresses[i]
-	addresses []*address
+	lock      *LockFile
+	sources   []*named
 	errs      []error
 }
 
-// folders sorts refs by the folders of their specs, in the order in which they come. A source that several specs of a
-// folder name stands there once; its Dir is false when one of them takes a single file only.
+// named is a source and where it is named. When several specs of a folder name it, ref.Dir is false if one of them
+// takes a single file only.
+type named struct {
+	ref Ref
+	*address
+}
+
+// folders sorts refs by the folders of their specs, in the order in which they come.
 func folders(refs []Ref) []*specFolder {
 	var all []*specFolder
 	for _, ref := range refs {
@@ -228,15 +275,16 @@ func folders(refs []Ref) []*specFolder {
 		}
 		a, err := parseAddress(ref.Source)
 		if err != nil {
-			f.errs = append(f.errs, err)
+			f.errs = append(f.errs, &RefError{ref, err})
 			continue
 		}
-		if j := slices.IndexFunc(f.addresses, func(other *address) bool { return other.key == a.key }); j >= 0 {
-			f.refs[j].Dir = f.refs[j].Dir && ref.Dir
-			continue
+		j := slices.IndexFunc(f.sources, func(n *named) bool { return n.key == a.key })
+		switch {
+		case j < 0:
+			f.sources = append(f.sources, &named{ref, a})
+		case !ref.Dir:
+			f.sources[j].ref = ref
 		}
-		f.refs = append(f.refs, ref)
-		f.addresses = append(f.addresses, a)
 	}
 	return all
 }

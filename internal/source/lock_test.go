@@ -124,14 +124,14 @@ sources:
 		}
 	})
 	t.Run("an update takes what is there now, of what it names", func(t *testing.T) {
-		changes, err := again(l).Lock(context.Background(), refsOf(first, sources...), LockOptions{Update: func(r Ref) bool { return r.Source == sources[0] }})
+		changes, err := again(l).Lock(context.Background(), refsOf(first, sources...), func(r Ref) bool { return r.Source == sources[0] })
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{sources[0]}, changes[0].Changed()); diff != "" {
 			t.Error(diff)
 		}
-		changes, err = again(l).Lock(context.Background(), refsOf(first, sources...), LockOptions{Update: func(Ref) bool { return true }})
+		changes, err = again(l).Lock(context.Background(), refsOf(first, sources...), func(Ref) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,19 +139,17 @@ sources:
 			t.Error(diff)
 		}
 	})
-	t.Run("what no spec names is taken out, unless specs are missing", func(t *testing.T) {
-		for _, partial := range []bool{false, true} {
-			changes, err := again(l).Lock(context.Background(), refsOf(first, sources[0]), LockOptions{Partial: func(string) bool { return partial }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n := len(changes[0].Removed()); n != 2 && !partial || n != 0 && partial {
-				t.Errorf("partial %v: %v taken out", partial, changes[0].Removed())
-			}
+	t.Run("what no spec names is taken out", func(t *testing.T) {
+		changes, err := again(l).Lock(context.Background(), refsOf(first, sources[0]), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(sources[1:3], changes[0].Removed()); diff != "" {
+			t.Error(diff)
 		}
 	})
 	t.Run("a failure writes nothing", func(t *testing.T) {
-		_, err := again(l).Lock(context.Background(), refsOf(first, append(sources, srv.URL+"/gone")...), LockOptions{})
+		_, err := again(l).Lock(context.Background(), refsOf(first, append(sources, srv.URL+"/gone")...), nil)
 		if err == nil {
 			t.Error("it locked what is not there")
 		}
@@ -169,7 +167,7 @@ func TestUnlockedSources(t *testing.T) {
 	}
 	l := testLoader(t)
 	l.Offline = true
-	_, err = l.Lock(context.Background(), refsOf(spec, "https://example.com/x.sh"), LockOptions{})
+	_, err = l.Lock(context.Background(), refsOf(spec, "https://example.com/x.sh"), nil)
 	if diff := cmp.Diff("error: source \"https://example.com/x.sh\" is not locked\nhint: run `kopshook lock` without --offline\n", got(nil, err)); diff != "" {
 		t.Error(diff)
 	}
@@ -207,7 +205,7 @@ func TestFoldersThatLockOneSourceDifferently(t *testing.T) {
 		t.Error(diff)
 	}
 	both := append(refsOf(a, src), refsOf(b, src)...)
-	_, err = again(l).Lock(context.Background(), both, LockOptions{})
+	_, err = again(l).Lock(context.Background(), both, nil)
 	if diff := cmp.Diff(want, got(nil, err)); diff != "" {
 		t.Error(diff)
 	}
@@ -216,7 +214,7 @@ func TestFoldersThatLockOneSourceDifferently(t *testing.T) {
 		t.Error(diff)
 	}
 	t.Run("an update of both agrees", func(t *testing.T) {
-		changes, err := again(l).Lock(context.Background(), both, LockOptions{Update: func(Ref) bool { return true }})
+		changes, err := again(l).Lock(context.Background(), both, func(Ref) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +224,7 @@ func TestFoldersThatLockOneSourceDifferently(t *testing.T) {
 	})
 	t.Run("what one has locked is locked so for the other", func(t *testing.T) {
 		c := specIn(t, nil)
-		changes, err := again(l).Lock(context.Background(), append(refsOf(a, src), refsOf(c, src)...), LockOptions{})
+		changes, err := again(l).Lock(context.Background(), append(refsOf(a, src), refsOf(c, src)...), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

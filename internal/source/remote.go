@@ -3,7 +3,6 @@ package source
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"sync"
@@ -47,7 +46,7 @@ func (l *Loader) remote(ctx context.Context, ref Ref) ([]File, error) {
 	case a.pin != "":
 		files, dir, err = l.pinned(ctx, a)
 	default:
-		return nil, report.Hint("run `kopshook lock`", "source %q is not locked in %s", a.key, lockPath(ref.SpecFile))
+		return nil, notLocked(a.key, lockPath(ref.SpecFile))
 	}
 	if err != nil {
 		return nil, err
@@ -184,6 +183,10 @@ func (f *fetched) name(a *address) {
 	}
 }
 
+func notLocked(key, path string) error {
+	return report.Hint("run `kopshook lock`", "source %q is not locked in %s", key, path)
+}
+
 func notOneFile(key string) error {
-	return report.Hint("name one file: only a hook's source may be a folder of scripts", "source %q is a folder", fmt.Sprint(key))
+	return report.Hint("name one file: only a hook's source may be a folder of scripts", "source %q is a folder", key)
 }

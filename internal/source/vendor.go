@@ -90,54 +90,48 @@ func readPlain(path string, c *collector, name string) error {
 }
 
 // Vendor copies what the lock files of refs pin into dir, takes out what is no longer pinned, and returns the lock
-// files that now say so, to be written by the caller. A folder that holds other files is refused.
+// files that now say so, to be written by the caller. A folder that holds other files is refused. Refs are those of
+// all specs of a folder, as for Lock.
 func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, error) {
 	l.setUp()
 	if err := ownFolder(dir); err != nil {
 		return nil, err
 	}
 	want := map[string][]byte{} // contents by path in dir
-	var changes []Change
+	all := folders(refs)
+	pins, err := l.pins(all, nil)
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
-	for _, folder := range folders(refs) {
-		lock, err := l.lockFile(folder.path)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		for _, a := range folder.addresses {
-			e := lock.entry(a.key)
-			if e == nil {
-				errs = append(errs, report.Hint("run `kopshook lock`", "source %q is not locked in %s", a.key, folder.path))
+	for _, f := range all {
+		for _, n := range f.sources {
+			e := pins[n.key]
+			if f.lock.entry(n.key) == nil {
+				errs = append(errs, &RefError{n.ref, notLocked(n.key, f.path)})
 				continue
 			}
-			if err := l.agree(e, folder.path); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			files, err := l.locked(ctx, a, e, "")
+			files, err := l.locked(ctx, n.address, e, "")
 			if err != nil {
-				errs = append(errs, err)
-				continue
+				errs = append(errs, &RefError{n.ref, err})
 			}
-			for _, f := range files {
-				want[vendorName(e.Source)+"/"+f.Name] = f.Content
+			for _, file := range files {
+				want[vendorName(n.key)+"/"+file.Name] = file.Content
 			}
 		}
-		errs = append(errs, folder.errs...)
-		rel, err := relativeTo(filepath.Dir(folder.path), dir)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		updated := *lock
-		updated.Vendor = filepath.ToSlash(rel)
-		changes = append(changes, Change{Path: folder.path, Old: lock, New: &updated})
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return changes, writeVendor(dir, want)
+	out := changes(all, pins)
+	for i := range out {
+		rel, err := relativeTo(filepath.Dir(out[i].Path), dir)
+		if err != nil {
+			return nil, err
+		}
+		out[i].New.Vendor = filepath.ToSlash(rel)
+	}
+	return out, writeVendor(dir, want)
 }
 
 // ownFolder refuses a folder with files that kopshook did not put there.
