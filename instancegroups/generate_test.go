@@ -210,7 +210,7 @@ func (s *style) parts() []kops.UserData {
 }
 
 func TestMergeHoldsForManyStyles(t *testing.T) {
-	n := 1000
+	n := 300
 	if s := os.Getenv("MANIFESTS"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}

@@ -1,6 +1,7 @@
 package instancegroups
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -75,7 +76,14 @@ func (g *Group) changed() bool {
 }
 
 func (g *Group) errorf(path []string, remedy, format string, args ...any) *Error {
-	return g.section.errorAt(g.section.locate(append(slices.Clone(g.object.path), path...)), path, remedy, format, args...)
+	line, col := g.Position(path...)
+	return &Error{File: g.section.file.name, Line: line, Col: col, Path: fieldPath(path), Message: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+// Position returns the line and column of a field, as in Position("spec", "additionalUserData", "0", "name"), or of the
+// deepest part of that path that is in the file. Lines and columns count from 1, columns in characters.
+func (g *Group) Position(path ...string) (line, col int) {
+	return g.section.position(g.section.locate(append(slices.Clone(g.object.path), path...)))
 }
 
 // CannotServe says why user data does not reach the nodes of the group, or breaks them, when that is so. Bastions, which

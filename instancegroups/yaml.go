@@ -102,7 +102,8 @@ func (d *yamlDocument) foreign() (Document, bool) {
 		return Document{}, false
 	}
 	doc := Document{APIVersion: scalar(d.root, "apiVersion"), Kind: scalar(d.root, "kind")}
-	if isKops(doc.APIVersion) || isList(doc.Kind) {
+	merge, _ := pair(d.root, "<<") // it may bring an apiVersion
+	if isKops(doc.APIVersion) || isList(doc.Kind) || merge != nil {
 		return Document{}, false
 	}
 	if _, metadata := pair(d.root, "metadata"); metadata != nil {
