@@ -46,9 +46,17 @@ func strictFlag() cli.Flag {
 // readInputs reads -f and the arguments. It fails when a file cannot be read or holds nothing of use; what is wrong
 // inside the files is in the report.
 func readInputs(c *cli.Context) (*inputs, error) {
+	return readFiles(c, c.Args().Slice())
+}
+
+// readFiles is readInputs for commands whose arguments are not all files.
+func readFiles(c *cli.Context, args []string) (*inputs, error) {
 	in := &inputs{sources: map[string][]byte{}, strict: c.Bool("strict"), stderr: c.App.ErrWriter}
 	var names []string
 	for _, f := range c.StringSlice("file") {
+		if f == "" {
+			continue // an empty KOPSHOOK_FILES
+		}
 		files, err := specFiles(f)
 		if err != nil {
 			return nil, err
@@ -56,7 +64,7 @@ func readInputs(c *cli.Context) (*inputs, error) {
 		names = append(names, files...)
 	}
 	fromFlags := len(names)
-	names = append(names, c.Args().Slice()...)
+	names = append(names, args...)
 	if err := refuseTwice(names); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/internal/source"
@@ -18,6 +20,7 @@ func newLoader(c *cli.Context) *source.Loader {
 	l := &source.Loader{
 		AllowPaths: c.StringSlice("allow-path"),
 		Offline:    c.Bool("offline"),
+		Warn:       func(msg string) { fmt.Fprintf(c.App.ErrWriter, "kopshook: warning: %s\n", msg) },
 	}
 	if isTerminal(c.App.ErrWriter) {
 		l.Progress = c.App.ErrWriter

@@ -47,6 +47,7 @@ func params(t *testing.T, dir string) testscript.Params {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"interrupt": interrupt,
 			"crlf":      crlf,
+			"serve":     serve,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {

@@ -50,6 +50,9 @@ func kindOf(g getter.Getter) kind {
 
 // fetch brings a source over the network, at revision if that is not empty. It tries again when the failure may pass.
 func (l *Loader) fetch(ctx context.Context, a *address, revision string) (*fetched, error) {
+	if err := l.allowed(a); err != nil {
+		return nil, err
+	}
 	select {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
@@ -79,6 +82,21 @@ func (l *Loader) fetch(ctx context.Context, a *address, revision string) (*fetch
 		}
 		return nil, a.failure(err, attempt)
 	}
+}
+
+// allowed refuses a repository on this machine, unless it lies in AllowPaths: a spec could name any.
+func (l *Loader) allowed(a *address) error {
+	path, ok := strings.CutPrefix(a.url, "file://")
+	if !ok {
+		return nil
+	}
+	path, _, _ = strings.Cut(path, "?")
+	r := localReader{base: os.DevNull, allow: l.AllowPaths}
+	root, _, err := r.open(path, a.key)
+	if err != nil {
+		return report.Hint("allow its folder with --allow-path, if it is there", "source %q is a repository on this machine", a.key)
+	}
+	return root.Close()
 }
 
 // wait waits unless ctx ends first.

@@ -38,6 +38,18 @@ func TestGit(t *testing.T) {
 		})
 	}
 
+	t.Run("a repository on this machine, if it is allowed", func(t *testing.T) {
+		src := "git::file://" + r.dir + "//top"
+		if diff := cmp.Diff(top, got(fetchNew(t, src, func(l *Loader) { l.AllowPaths = []string{filepath.Dir(r.dir)} }))); diff != "" {
+			t.Error(diff)
+		}
+		_, err := fetchNew(t, src, nil)
+		want := "error: source \"" + src + "\" is a repository on this machine\nhint: allow its folder with --allow-path, if it is there\n"
+		if diff := cmp.Diff(want, got(nil, err)); diff != "" {
+			t.Error(diff)
+		}
+	})
+
 	t.Run("the lock keeps a branch where it was", func(t *testing.T) {
 		l := testLoader(t)
 		spec := specIn(t, nil)
