@@ -16,7 +16,7 @@ func (g *Group) jsonEdits() ([]edit, error) {
 	src := g.section.reading.json
 	spec := g.object.value.get("spec")
 	e := jsonEditor{src: src, offset: g.section.start}
-	i := spec.member(fieldName)
+	i := spec.member(userDataKey)
 	parts := make([]any, len(g.ours))
 	for i, u := range g.ours {
 		parts[i] = v1Part(u)
@@ -96,7 +96,7 @@ func (e *jsonEditor) insertMember(spec *value, indent, unit string, parts []any)
 	if indent != "" {
 		colon = `": `
 	}
-	text := `"` + fieldName + colon + e.render(parts, indent, unit)
+	text := `"` + userDataKey + colon + e.render(parts, indent, unit)
 	i := placeInJSON(spec)
 	if i == len(spec.members) {
 		last := spec.members[i-1].value
@@ -169,9 +169,9 @@ func placeInJSON(spec *value) int {
 	}
 	i := len(names)
 	if len(places) == len(names) && slices.IsSorted(places) {
-		i, _ = slices.BinarySearch(places, fields[fieldName])
+		i, _ = slices.BinarySearch(places, fields[userDataKey])
 	} else if slices.IsSorted(names) {
-		i, _ = slices.BinarySearch(names, fieldName)
+		i, _ = slices.BinarySearch(names, userDataKey)
 	}
 	return i
 }

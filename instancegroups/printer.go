@@ -22,14 +22,25 @@ type printKey struct {
 	indent int
 }
 
+// check refuses a part that kops cannot print, or would change when it stores it.
+func (p *printer) check(u kops.UserData) error {
+	if isPlain(u) {
+		return nil
+	}
+	_, err := p.part(u, 0)
+	return err
+}
+
 // part returns a part as an item of a block list whose "-" stands behind indent spaces.
 func (p *printer) part(u kops.UserData, indent int) (string, error) {
 	key := printKey{u, indent}
 	if s, ok := p.printed.Load(key); ok {
 		return s.(string), nil
 	}
-	s, ok := printPlain(u, indent)
-	if !ok {
+	var s string
+	if isPlain(u) {
+		s = printPlain(u, indent)
+	} else {
 		data, err := json.Marshal(v1Part(u))
 		if err != nil {
 			return "", err
@@ -91,12 +102,14 @@ func reindent(s string, n int) string {
 	return b.String()
 }
 
-// printPlain prints the parts that nearly all are, without the detour through the YAML library: the content as a
-// literal scalar. It returns false for a part that kops may print otherwise. A test compares both.
-func printPlain(u kops.UserData, indent int) (string, bool) {
-	if !plainName(u.Name, Prefix) || !plainName(u.Type, "text/") || !literal(u.Content) {
-		return "", false
-	}
+// isPlain says whether kops prints a part as printPlain does, without doubt. Nearly all parts are so.
+func isPlain(u kops.UserData) bool {
+	return plainName(u.Name, Prefix) && plainName(u.Type, "text/") && literal(u.Content)
+}
+
+// printPlain prints a part without the detour through the YAML library: the content as a literal scalar. A test
+// compares both.
+func printPlain(u kops.UserData, indent int) string {
 	var b strings.Builder
 	b.Grow(len(u.Content) + strings.Count(u.Content, "\n")*(indent+4) + 100)
 	writeSpaces(&b, indent)
@@ -111,7 +124,7 @@ func printPlain(u kops.UserData, indent int) (string, bool) {
 	b.WriteString("name: " + u.Name + "\n")
 	writeSpaces(&b, indent+2)
 	b.WriteString("type: " + u.Type + "\n")
-	return b.String(), true
+	return b.String()
 }
 
 // plainName says whether a string is a plain YAML scalar without doubt.

@@ -10,9 +10,14 @@ import (
 )
 
 // edit returns the edits of all groups of the section that change. Edits whose result cannot be proven right are errors.
-func (s *section) edit() ([]edit, []*Error) {
+func (s *section) edit() (edits []edit, errs []*Error) {
 	var changed []*Group
-	var errs []*Error
+	defer func() {
+		// Positions come from a parser: what is wrong with them must not be a crash.
+		if r := recover(); r != nil {
+			edits, errs = nil, []*Error{changed[0].errorf(nil, writeBlock, "additionalUserData cannot be edited: %v", r)}
+		}
+	}()
 	for _, g := range s.groups {
 		if !g.changed() {
 			continue
@@ -25,7 +30,6 @@ func (s *section) edit() ([]edit, []*Error) {
 	if len(errs) > 0 || len(changed) == 0 {
 		return nil, errs
 	}
-	var edits []edit
 	var err error
 	for _, careful := range []bool{false, true} {
 		if edits, errs = editGroups(changed, careful); len(errs) > 0 {
@@ -35,7 +39,7 @@ func (s *section) edit() ([]edit, []*Error) {
 			return edits, nil
 		}
 	}
-	return nil, []*Error{changed[0].errorf([]string{"spec", fieldName}, writeBlock,
+	return nil, []*Error{changed[0].errorf([]string{"spec", userDataKey}, writeBlock,
 		"additionalUserData cannot be edited without changing something else: %v", err)}
 }
 
@@ -62,10 +66,9 @@ func (g *Group) edits(careful bool) ([]edit, error) {
 func (g *Group) cannotEdit(err error) *Error {
 	var r *refusal
 	if !errors.As(err, &r) {
-		return g.errorf([]string{"spec", fieldName}, "", "%v", err)
+		return g.errorf([]string{"spec", userDataKey}, "", "%v", err)
 	}
-	e := g.section.errorAt(g.section.yaml.offset(r.node.Line, r.node.Column), []string{"spec", fieldName}, r.remedy, "%s", r.message)
-	return e
+	return g.section.errorAt(g.section.yaml.offset(r.node.Line, r.node.Column), []string{"spec", userDataKey}, r.remedy, "%s", r.message)
 }
 
 // checkOurs refuses parts that kops would change or take for the user's.
@@ -78,7 +81,7 @@ func (g *Group) checkOurs() *Error {
 			return g.errorf([]string{"apiVersion"}, "write kops.k8s.io/v1alpha2 in this manifest",
 				"kops would change the part %q: in a manifest of %s it replaces that text wherever it stands behind \"apiVersion:\"", u.Name, oldVersion)
 		}
-		if _, err := g.section.file.printer.part(u, 0); err != nil {
+		if err := g.section.file.printer.check(u); err != nil {
 			return g.errorf(nil, "encode its content", "the part %q cannot be in a manifest: %v", u.Name, err)
 		}
 	}
@@ -180,7 +183,7 @@ func (r *reading) without(objects []*value) []byte {
 		if spec == nil {
 			continue
 		}
-		if i := spec.member(fieldName); i >= 0 {
+		if i := spec.member(userDataKey); i >= 0 {
 			start, end := memberRange(spec, i)
 			out = append(out, r.json[from:start]...)
 			from = end

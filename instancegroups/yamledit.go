@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-const fieldName = "additionalUserData"
+const userDataKey = "additionalUserData"
 
 // yamlEditor edits one group's additionalUserData.
 type yamlEditor struct {
@@ -43,7 +43,7 @@ func (g *Group) yamlEdits(careful bool) ([]edit, error) {
 	case !e.alone(e.spec.Content[0]):
 		return nil, &refusal{e.spec, "this spec does not begin on a line of its own", writeBlock}
 	}
-	e.key, e.value = pair(e.spec, fieldName)
+	e.key, e.value = pair(e.spec, userDataKey)
 	if err := e.edit(); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (e *yamlEditor) insertKey() error {
 	}
 	i := len(names)
 	if slices.IsSorted(names) {
-		i, _ = slices.BinarySearch(names, fieldName)
+		i, _ = slices.BinarySearch(names, userDataKey)
 	}
 	if i == 0 {
 		return e.insert(e.specKey.Line, column, true)
@@ -112,7 +112,7 @@ func (e *yamlEditor) insert(line, column int, key bool) error {
 	var b strings.Builder
 	if key {
 		writeSpaces(&b, column)
-		b.WriteString(fieldName + ":\n")
+		b.WriteString(userDataKey + ":\n")
 		column += e.listIndent()
 	}
 	if err := e.print(&b, column); err != nil {
@@ -180,7 +180,7 @@ func (e *yamlEditor) replace(from, to int, text string) {
 // editBlock edits a block list: our items go, the new ones come behind the last item. All else keeps its bytes.
 func (e *yamlEditor) editBlock() error {
 	column := e.value.Column - 1
-	if e.value.Style&yaml.TaggedStyle != 0 || e.elided.text[e.at(e.value.Line, e.value.Column)] != '-' || !e.alone(e.value) {
+	if e.value.Style&yaml.TaggedStyle != 0 || e.byteAt(e.at(e.value.Line, e.value.Column)) != '-' || !e.alone(e.value) {
 		return &refusal{e.value, "this list does not begin with a line of \"- \"", writeBlock}
 	}
 	items := e.value.Content
@@ -256,7 +256,7 @@ func (e *yamlEditor) replaceFlow() error {
 	begin := e.at(e.value.Line, e.value.Column)
 	end, closed := e.flowEnd(e.value)
 	text := e.elided.text
-	if !ok || !closed || begin < colon || len(bytes.TrimSpace(text[colon:begin])) > 0 || text[begin] != '[' {
+	if !ok || !closed || begin < colon || len(bytes.TrimSpace(text[colon:begin])) > 0 || e.byteAt(begin) != '[' {
 		return &refusal{e.value, "this list cannot be edited", writeBlock}
 	}
 	if e.hasComment(e.value, begin, end) {

@@ -24,6 +24,14 @@ func (d *yamlDocument) lineStart(i int) int {
 	return d.lines[i]
 }
 
+// byteAt returns the byte at an offset of the elided text, or 0 behind its end.
+func (d *yamlDocument) byteAt(at int) byte {
+	if at >= len(d.elided.text) {
+		return 0
+	}
+	return d.elided.text[at]
+}
+
 // count is the number of lines. The last line break begins no line.
 func (d *yamlDocument) count() int { return len(d.lines) - 1 }
 
@@ -176,10 +184,10 @@ func leadingSpaces(line []byte) int { return len(line) - len(bytes.TrimLeft(line
 // quotedEnd returns the offset behind the quoted scalar that begins at an offset of the elided text.
 func (d *yamlDocument) quotedEnd(at int) (int, bool) {
 	text := d.elided.text
-	if at >= len(text) || text[at] != '"' && text[at] != '\'' {
+	quote := d.byteAt(at)
+	if quote != '"' && quote != '\'' {
 		return 0, false
 	}
-	quote := text[at]
 	for i := at + 1; i < len(text); i++ {
 		switch {
 		case text[i] == '\\' && quote == '"':
@@ -198,8 +206,8 @@ func (d *yamlDocument) quotedEnd(at int) (int, bool) {
 func (d *yamlDocument) colon(key *yaml.Node) (int, bool) {
 	text := d.elided.text
 	at := d.at(key.Line, key.Column)
-	switch {
-	case text[at] == '"' || text[at] == '\'':
+	switch c := d.byteAt(at); {
+	case c == '"' || c == '\'':
 		end, ok := d.quotedEnd(at)
 		if !ok {
 			return 0, false
@@ -210,10 +218,10 @@ func (d *yamlDocument) colon(key *yaml.Node) (int, bool) {
 	default:
 		return 0, false
 	}
-	for at < len(text) && (text[at] == ' ' || text[at] == '\t') {
+	for d.byteAt(at) == ' ' || d.byteAt(at) == '\t' {
 		at++
 	}
-	return at + 1, at < len(text) && text[at] == ':'
+	return at + 1, d.byteAt(at) == ':'
 }
 
 // dash returns the line on which an item of a block list begins: the line of its "-", which stands in the column col,
