@@ -17,10 +17,28 @@ import (
 func Decode(file string, data []byte, r *report.Report) []*Doc {
 	var found report.Report
 	roots, breaks := parse(file, data, &found)
+	return decodeRoots(file, roots, breaks, &found, r, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
+}
+
+// DecodeNested is Decode for hook specs inside other documents, such as the items of a list: choose returns the values
+// of a document that may be hook specs. It does not bound the size of data.
+func DecodeNested(file string, data []byte, choose func(root *yaml.Node) []*yaml.Node, r *report.Report) []*Doc {
+	var found report.Report
+	roots, breaks := parseAny(file, data, &found)
+	return decodeRoots(file, roots, breaks, &found, r, choose)
+}
+
+// decodeRoots decodes what choose returns of each document, and merges what it found into r.
+func decodeRoots(file string, roots []*yaml.Node, breaks breaks, found, r *report.Report, choose func(*yaml.Node) []*yaml.Node) []*Doc {
 	var docs []*Doc
 	for _, root := range roots {
-		if doc := decodeDocument(file, root, breaks, &found); doc != nil {
-			docs = append(docs, doc)
+		if len(root.Content) != 1 {
+			continue
+		}
+		for _, n := range choose(root.Content[0]) {
+			if doc := decodeDocument(file, n, breaks, found); doc != nil {
+				docs = append(docs, doc)
+			}
 		}
 	}
 	found.Sort()
@@ -28,7 +46,7 @@ func Decode(file string, data []byte, r *report.Report) []*Doc {
 	found.Findings = slices.CompactFunc(found.Findings, func(a, b report.Finding) bool {
 		return a.Position == b.Position && a.Message == b.Message
 	})
-	r.Merge(&found)
+	r.Merge(found)
 	return docs
 }
 
@@ -37,12 +55,12 @@ var otherKinds = []string{"ClusterHooks"}
 
 // decodeDocument returns nil where the document is no hook spec, or is so wrong that there is no sense in going on.
 func decodeDocument(file string, root *yaml.Node, b breaks, r *report.Report) *Doc {
-	if len(root.Content) != 1 || !isHookSpec(file, root.Content[0], r) {
+	if !isHookSpec(file, root, r) {
 		return nil
 	}
 	doc := &Doc{File: file, places: map[string]place{}}
 	e := expander{doc: doc, r: r, breaks: b, within: map[*yaml.Node]bool{}}
-	tree := e.expand(nil, root.Content[0], "", 0)
+	tree := e.expand(nil, root, "", 0)
 	if e.failed {
 		return nil
 	}

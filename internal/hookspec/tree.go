@@ -61,11 +61,16 @@ func (b *breaks) restore(s string) (restored string, bare bool) {
 // parse reads all documents of a file. It reports what keeps the file from being read, and then returns the documents
 // before that place.
 func parse(file string, data []byte, r *report.Report) (docs []*yaml.Node, b breaks) {
-	start := report.Position{File: file, Line: 1, Col: 1}
 	if len(data) > maxSize {
-		r.Errorf(start, "", "keep big contents in files of their own and name them with `source:`", "the file is larger than %d MiB", maxSize>>20)
+		r.Errorf(report.Position{File: file, Line: 1, Col: 1}, "", "keep big contents in files of their own and name them with `source:`",
+			"the file is larger than %d MiB", maxSize>>20)
 		return nil, b
 	}
+	return parseAny(file, data, r)
+}
+
+// parseAny is parse without its bound.
+func parseAny(file string, data []byte, r *report.Report) (docs []*yaml.Node, b breaks) {
 	if i := invalidUTF8(data); i >= 0 {
 		remedy := "save the file as UTF-8; binary contents go into contentBase64 or a file of their own"
 		r.Errorf(at(file, data, i), "", remedy, "the file is not text in UTF-8")
