@@ -145,5 +145,8 @@ func (r *Reader) Bad(path string) bool { return r.d.bad[path] }
 // Given says whether the document has a value at path.
 func (r *Reader) Given(path string) bool { return r.d.doc.given(path) }
 
+// HasUnknown says whether the object at path has fields that it should not have: one of them may be what is missing.
+func (r *Reader) HasUnknown(path string, o *Object) bool { return r.d.unknownIn(path, o) }
+
 // Pos returns where the field at path stands, as Doc.Pos does.
 func (r *Reader) Pos(path string) report.Position { return r.d.doc.Pos(path) }

@@ -177,8 +177,8 @@ func article(object string) string {
 	switch object {
 	case "metadata", "spec":
 		return "`" + object + "`"
-	case "override":
-		return "an override"
+	case "override", "extension":
+		return "an " + object
 	}
 	return "a " + object
 }

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/internal/clusterhooks"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
+)
+
+func execCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "exec",
+		Usage:     "run hooks around a kops command",
+		UsageText: "kopshook exec [OPTIONS] SPEC... -- kops COMMAND...",
+		Description: `Runs the hooks of SPEC (kind: ClusterHooks) on this machine, before and after the kops command. What the command is,
+and for which cluster, is read from its words; without --yes no hooks run. A hook that fails before the command keeps it
+from starting.
+
+The command's output, terminal, signals and exit code pass through. Exit codes of kopshook's own: 125 when a hook
+failed, 126 when the command cannot be started, 127 when it is not found, 2 when the specs or options are wrong.
+
+Examples:
+   kopshook exec examples/cluster-hooks/hooks.yaml -- kops rolling-update cluster --name main.example.com --yes
+   kopshook exec --dry-run examples/cluster-hooks/hooks.yaml -- kops delete cluster --name main.example.com --yes`,
+		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "report", Usage: "write what ran to `FILE`: JSON if it ends in .json, JUnit if it ends in .xml, else text; may be repeated"},
+			&cli.DurationFlag{Name: "max-wait", Value: 30 * time.Minute, Usage: "how long extensions may hold the command back"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"},
+			&cli.StringFlag{Name: "operation", Usage: "take the command for `OPERATION` (" + strings.Join(clusterhooks.Operations, ", ") + "), whatever its words are"},
+			&cli.StringFlag{Name: "cluster", Usage: "take the command to be about the cluster `NAME`, whatever its words are"},
+			&cli.StringFlag{Name: "work-dir", EnvVars: []string{"KOPSHOOK_WORK"}, Usage: "keep the hooks' work folders in `DIR` (default: $XDG_STATE_HOME/kopshook)"},
+		}, sourceFlags()...),
+		Action: execAction,
+	}
+}
+
+func execAction(c *cli.Context) error {
+	specs, command, err := splitExec(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	if op := c.String("operation"); op != "" && !slices.Contains(clusterhooks.Operations, op) {
+		remedy := "choose one of " + strings.Join(clusterhooks.Operations, ", ")
+		if near := report.Nearest(op, clusterhooks.Operations); near != "" {
+			remedy = "did you mean " + near + "?"
+		}
+		return report.Hint(remedy, "there is no operation %q", op)
+	}
+	docs, err := readClusterHooks(c, specs)
+	if err != nil {
+		return err
+	}
+	workDir := c.String("work-dir")
+	if workDir == "" {
+		if workDir, err = clusterhooks.DefaultWorkDir(os.Getenv); err != nil {
+			return err
+		}
+	}
+	if workDir, err = filepath.Abs(workDir); err != nil {
+		return err
+	}
+	// an interrupt is for the hooks, or for kops: not for the context of this program
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, clusterhooks.Signals...)
+	defer signal.Stop(signals)
+	loader := newLoader(c)
+	result, err := clusterhooks.Run(context.WithoutCancel(c.Context), clusterhooks.Options{
+		Docs: docs, Command: command, Operation: c.String("operation"), Cluster: c.String("cluster"),
+		Load: func(ctx context.Context, d *clusterhooks.Doc, name string) ([]clusterhooks.Script, error) {
+			return loadScripts(ctx, loader, d, name)
+		},
+		ReadFile: func(d *clusterhooks.Doc, name string) ([]byte, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(specDir(d.File), name)
+			}
+			return readInput(c.Context, name, nil)
+		},
+		WorkDir: workDir, MaxWait: c.Duration("max-wait"), DryRun: c.Bool("dry-run"),
+		Stdin: c.App.Reader, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Terminal: isTerminal(c.App.ErrWriter),
+		Getenv: os.Getenv, Signals: signals,
+	})
+	if err != nil {
+		return execError(c, err)
+	}
+	reportErr := writeReports(c.StringSlice("report"), result)
+	if result.Signal != 0 {
+		signal.Stop(signals)
+		if reportErr != nil {
+			exitCode(reportErr, c.App.ErrWriter)
+		}
+		clusterhooks.Raise(result.Signal)
+	}
+	if result.Exit != 0 {
+		return &exitError{code: result.Exit, err: reportErr}
+	}
+	return reportErr
+}
+
+// splitExec splits "SPEC... -- kops COMMAND...".
+func splitExec(args []string) (specs, command []string, err error) {
+	const usage = "write kopshook exec [OPTIONS] SPEC... -- kops COMMAND..."
+	i := slices.Index(args, "--")
+	if i < 0 {
+		return nil, nil, report.Hint(usage, "there is no -- between the specs and the kops command")
+	}
+	specs, command = args[:i], args[i+1:]
+	for _, s := range specs {
+		if strings.HasPrefix(s, "-") && s != "-" {
+			return nil, nil, report.Hint(usage, "option %s stands behind a spec", s)
+		}
+	}
+	if len(specs) == 0 || len(command) == 0 {
+		return nil, nil, report.Hint(usage, "a spec and a kops command are needed")
+	}
+	return specs, command, nil
+}
+
+// readClusterHooks reads and checks all specs. It fails after printing what is wrong.
+func readClusterHooks(c *cli.Context, names []string) ([]*clusterhooks.Doc, error) {
+	in := &inputs{sources: map[string][]byte{}, stderr: c.App.ErrWriter}
+	var docs []*clusterhooks.Doc
+	var errs []error
+	for _, arg := range names {
+		files, err := specFiles(arg)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, name := range files {
+			data, err := readInput(c.Context, name, c.App.Reader)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			in.sources[name] = data
+			before := len(in.report.Findings)
+			found := clusterhooks.Decode(name, data, &in.report)
+			docs = append(docs, found...)
+			if len(found) == 0 && len(in.report.Findings) == before && len(files) == 1 {
+				in.report.Errorf(report.Position{File: name}, "",
+					fmt.Sprintf("such a document begins with apiVersion: %s and kind: %s", hookspec.APIVersion, clusterhooks.Kind),
+					"holds no cluster hooks")
+			}
+		}
+	}
+	clusterhooks.CheckNames(docs, &in.report)
+	if len(errs) > 0 {
+		in.finish()
+		return nil, errors.Join(errs...)
+	}
+	return docs, in.finish()
+}
+
+func loadScripts(ctx context.Context, loader *source.Loader, d *clusterhooks.Doc, name string) ([]clusterhooks.Script, error) {
+	files, err := loader.Load(ctx, source.Ref{SpecFile: d.File, Source: name, Dir: true})
+	var scripts []clusterhooks.Script
+	for _, f := range files {
+		scripts = append(scripts, clusterhooks.Script{Name: f.Name, Content: f.Content})
+	}
+	return scripts, err
+}
+
+// execError prints errors that have positions; the command was not started.
+func execError(c *cli.Context, err error) error {
+	var several *clusterhooks.ReportError
+	if errors.As(err, &several) {
+		in := &inputs{report: several.Report, stderr: c.App.ErrWriter}
+		return in.finish()
+	}
+	var not *clusterhooks.NotStarted
+	if errors.As(err, &not) {
+		return &exitError{code: not.Code, err: err}
+	}
+	return err
+}
+
+// writeReports writes the report in the formats that the files' names ask for.
+func writeReports(names []string, result *clusterhooks.Result) error {
+	var errs []error
+	for _, name := range names {
+		format := clusterhooks.Text
+		switch strings.ToLower(filepath.Ext(name)) {
+		case ".json":
+			format = clusterhooks.JSON
+		case ".xml":
+			format = clusterhooks.JUnit
+		}
+		var b bytes.Buffer
+		err := result.Write(&b, format)
+		if err == nil {
+			err = os.WriteFile(name, b.Bytes(), 0o666)
+		}
+		if err != nil {
+			errs = append(errs, fileError(name, err))
+		}
+	}
+	return errors.Join(errs...)
+}

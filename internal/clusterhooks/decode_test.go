@@ -1,0 +1,96 @@
+package clusterhooks
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// TestBadSpecs holds what people are told about broken documents in golden files.
+func TestBadSpecs(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "bad", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no bad specs: %v", err)
+	}
+	update := flag.Lookup("update").Value.String() == "true"
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r report.Report
+			docs := Decode(filepath.Base(name), data, &r)
+			CheckNames(docs, &r)
+			if !r.HasErrors() {
+				t.Error("no error")
+			}
+			var got bytes.Buffer
+			r.Sort()
+			if err := report.Text(&got, r.Findings, report.TextOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			golden := strings.TrimSuffix(name, ".yaml") + ".txt"
+			if update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzDecode: whatever stands in a file, it is either refused or makes documents that can be used.
+func FuzzDecode(f *testing.F) {
+	for _, pattern := range []string{"testdata/bad/*.yaml", "testdata/exec/*.txtar"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			for part := range strings.SplitSeq(string(data), "\n-- ") {
+				f.Add([]byte(part))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var r report.Report
+		docs := Decode("spec.yaml", data, &r)
+		if r.HasErrors() {
+			return
+		}
+		for _, d := range docs {
+			for _, h := range d.Hooks {
+				if h.Name == "" || len(h.On) == 0 || (h.Script == nil) == (h.Source == nil) || h.Attempts < 1 || h.Timeout <= 0 {
+					t.Errorf("accepted hook %+v", h)
+				}
+			}
+			for _, e := range d.Extensions {
+				if _, err := newClient(e.ClientConfig.URL, tlsFiles{}, nil); err != nil {
+					t.Errorf("accepted URL %q: %v", e.ClientConfig.URL, err)
+				}
+			}
+			for _, e := range Events {
+				stepsOn(docs, e)
+			}
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package clusterhooks
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"time"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Kind of a document that says which hooks run around kops commands. Its apiVersion is hookspec.APIVersion.
+const Kind = "ClusterHooks"
+
+// Doc is one ClusterHooks document and where it stands.
+type Doc struct {
+	File       string // as the user gave it; standard input is "-"
+	Name       string
+	Selector   Selector
+	Hooks      []Hook
+	Extensions []Extension
+
+	pos func(path string) report.Position
+}
+
+// Pos returns where the field at path stands, for instance "spec.hooks[1].script".
+func (d *Doc) Pos(path string) report.Position { return d.pos(path) }
+
+// Selector selects clusters: all of its fields must match, and of each list one item. Globs are path.Match's.
+type Selector struct {
+	Clusters        []string          // globs on metadata.name
+	ExcludeClusters []string          // globs on metadata.name
+	MatchLabels     map[string]string // metadata.labels
+}
+
+// Selects says whether s selects c.
+func (s *Selector) Selects(c *Cluster) bool {
+	if s == nil {
+		return true
+	}
+	matchAny := func(globs []string) bool {
+		return slices.ContainsFunc(globs, func(glob string) bool {
+			ok, err := path.Match(glob, c.Name)
+			return ok && err == nil
+		})
+	}
+	if len(s.Clusters) > 0 && !matchAny(s.Clusters) || matchAny(s.ExcludeClusters) {
+		return false
+	}
+	for k, v := range s.MatchLabels {
+		if got, ok := c.Labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// When says after which ends of a kops command an after hook runs.
+type When string
+
+const (
+	Always    When = "always"
+	OnSuccess When = "success"
+	OnFailure When = "failure"
+)
+
+// DeletePolicy says when a hook's work folder is removed, in Helm's words.
+type DeletePolicy string
+
+const (
+	BeforeHookCreation DeletePolicy = "before-hook-creation"
+	HookSucceeded      DeletePolicy = "hook-succeeded"
+	HookFailed         DeletePolicy = "hook-failed"
+)
+
+// Hook is a script that runs around kops commands. All defaults are set.
+type Hook struct {
+	Name         string
+	On           []Event
+	When         When
+	Weight       int
+	Script       *string // exactly one of Script and Source
+	Source       *string
+	Env          map[string]string
+	Timeout      time.Duration // of one attempt
+	Attempts     int
+	RetryDelay   time.Duration // doubles up to maxRetryDelay
+	Ignore       bool          // failurePolicy: Ignore
+	DeletePolicy []DeletePolicy
+	Selector     *Selector // nil selects every cluster of the document
+	Enabled      bool
+
+	path string // "spec.hooks[1]"
+}
+
+// Extension is a server of Runtime Extensions.
+type Extension struct {
+	Name         string
+	ClientConfig ClientConfig
+	Settings     map[string]string
+	Weight       int
+	Ignore       bool // failurePolicy: Ignore, for the discovery; each handler has a policy of its own
+	Selector     *Selector
+	Enabled      bool
+
+	path string
+}
+
+// ClientConfig says how to reach a server. Files are relative to the document.
+type ClientConfig struct {
+	URL        string
+	CABundle   []byte // PEM
+	CAFile     string
+	CertFile   string
+	KeyFile    string
+	ServerName string // that the certificate must be for, where it is not the URL's host
+}
+
+// step is a hook or an extension that is to run for an event.
+type step struct {
+	doc       *Doc
+	hook      *Hook
+	extension *Extension
+	scripts   []Script // of the hook, once they are read
+}
+
+func (s step) name() string {
+	if s.hook != nil {
+		return s.hook.Name
+	}
+	return s.extension.Name
+}
+
+func (s step) kind() string {
+	if s.hook != nil {
+		return "hook"
+	}
+	return "extension"
+}
+
+func (s step) weight() int {
+	if s.hook != nil {
+		return s.hook.Weight
+	}
+	return s.extension.Weight
+}
+
+// stepsOn returns what is there for an event, whichever cluster it is about, in the order in which it runs: weight,
+// then name.
+func stepsOn(docs []*Doc, event Event) []step {
+	var steps []step
+	for _, d := range docs {
+		for i := range d.Hooks {
+			if h := &d.Hooks[i]; h.Enabled && slices.Contains(h.On, event) {
+				steps = append(steps, step{doc: d, hook: h})
+			}
+		}
+		if _, ok := runtimeHooks[event]; !ok {
+			continue
+		}
+		for i := range d.Extensions {
+			if d.Extensions[i].Enabled {
+				steps = append(steps, step{doc: d, extension: &d.Extensions[i]})
+			}
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int {
+		return cmp.Or(cmp.Compare(a.weight(), b.weight()), cmp.Compare(a.name(), b.name()))
+	})
+	return steps
+}
+
+// selects says whether the step is for a cluster.
+func (s step) selects(c *Cluster) bool {
+	own := (*Selector)(nil)
+	if s.hook != nil {
+		own = s.hook.Selector
+	} else {
+		own = s.extension.Selector
+	}
+	return s.doc.Selector.Selects(c) && own.Selects(c)
+}
