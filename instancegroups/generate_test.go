@@ -1,6 +1,8 @@
 package instancegroups_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math/rand"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"k8s.io/kops/pkg/apis/kops"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // style writes manifests as people do: in many ways.
@@ -144,6 +147,9 @@ func (s *style) item(indent int) string {
 	name := fmt.Sprintf("user-%d.sh", s.seen)
 	if s.oneIn(5) {
 		name = fmt.Sprintf("kopshook-old-%d", s.seen)
+		comments := s.comments
+		s.comments = false // in what is replaced they may go
+		defer func() { s.comments = comments }()
 	}
 	if s.oneIn(8) {
 		return pad(indent) + "- {name: " + name + ", type: 'text/cloud-config', content: \"#cloud-config\\n# ]}\"}" + s.tail() + "\n"
@@ -210,11 +216,7 @@ func (s *style) parts() []kops.UserData {
 }
 
 func TestMergeHoldsForManyStyles(t *testing.T) {
-	n := 300
-	if s := os.Getenv("MANIFESTS"); s != "" {
-		n, _ = strconv.Atoi(s)
-	}
-	for seed := range n {
+	for seed := range manifests(t, 300) {
 		s := &style{Rand: rand.New(rand.NewSource(int64(seed)))}
 		s.step = []int{2, 2, 4, 3, 1}[s.Intn(5)]
 		s.list = []int{0, 0, 2, 4}[s.Intn(4)]
@@ -224,6 +226,64 @@ func TestMergeHoldsForManyStyles(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, in)
 		}
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			checkMerge(t, in, out, parts)
+			for _, comment := range []string{"# a comment", "# at the left", "# - name: kopshook-old", "# deeper: it's \"quoted", "# wide ünïcödé", "# why"} {
+				if before, after := bytes.Count(in, []byte(comment)), bytes.Count(out, []byte(comment)); before != after {
+					t.Errorf("%d comments %q become %d\nin:\n%s\nout:\n%s", before, comment, after, in, out)
+				}
+			}
+		})
+	}
+}
+
+// json writes the groups of a manifest as JSON: alone, as an array or in a list, on one line or indented.
+func (s *style) json(t *testing.T, manifest string) []byte {
+	var objects []string
+	for _, d := range documents([]byte(manifest)) {
+		data, err := sigsyaml.YAMLToJSON(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte("kops")) {
+			objects = append(objects, strings.Replace(string(data), `"kops/v1alpha2"`, `"kops.k8s.io/v1alpha2"`, 1))
+		}
+	}
+	if len(objects) == 0 {
+		objects = append(objects, "{}")
+	}
+	in := s.pick(objects[0]+"\n", "["+strings.Join(objects, "\n,")+"\n]\n", `{"apiVersion":"v1","kind":"List","items":[`+strings.Join(objects, ",")+"]}")
+	if s.oneIn(2) {
+		return []byte(in)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, []byte(in), "", s.pick("  ", "\t", "   ")); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestMergeHoldsForManyStylesOfJSON(t *testing.T) {
+	for seed := range manifests(t, 200) {
+		s := &style{Rand: rand.New(rand.NewSource(int64(seed))), step: 2}
+		in, parts := s.json(t, s.manifest()), s.parts()
+		out, err := set(in, parts)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, in)
+		}
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { checkMerge(t, in, out, parts) })
 	}
+}
+
+// manifests returns how many manifests to generate: MANIFESTS in the environment asks for more.
+func manifests(t *testing.T, n int) int {
+	s := os.Getenv("MANIFESTS")
+	if s == "" {
+		return n
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

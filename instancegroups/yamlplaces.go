@@ -2,6 +2,7 @@ package instancegroups
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 	"strings"
 
@@ -174,9 +175,11 @@ func (d *yamlDocument) blockScalarEnd(n *yaml.Node, indent int) (line int, ok bo
 		}
 	}
 	if keep {
-		return i, true
+		end = i
 	}
-	return end, true
+	// A comment that is taken for text would be lost without anybody noticing.
+	text := d.elided.text[d.lineStart(n.Line):d.lineStart(end)]
+	return end, slices.Equal(strings.Fields(string(text)), strings.Fields(n.Value))
 }
 
 func leadingSpaces(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
