@@ -25,8 +25,10 @@ func TestFailsClosed(t *testing.T) {
 	broken := func(t *testing.T, name string, change func(string) string) []kops.UserData {
 		list := ours(t)
 		for i := range list {
-			if strings.Contains(list[i].Name, name) {
-				list[i].Content = change(list[i].Content)
+			if before := list[i].Content; strings.Contains(list[i].Name, name) {
+				if list[i].Content = change(before); list[i].Content == before {
+					t.Fatalf("the part called %s has nothing to break", name)
+				}
 				return list
 			}
 		}
@@ -45,8 +47,10 @@ func TestFailsClosed(t *testing.T) {
 			control: ours,
 		},
 		{
-			name:    "the runner's part is not YAML",
-			fault:   func(t *testing.T) []kops.UserData { return broken(t, "-001-", notYAML) },
+			name: "the runner's part is no script",
+			fault: func(t *testing.T) []kops.UserData {
+				return broken(t, "-001-", func(s string) string { return strings.TrimPrefix(s, "#!") })
+			},
 			control: ours,
 		},
 		{

@@ -84,7 +84,7 @@ func (n *node) boot(o boot.Options) *result {
 	n.t.Cleanup(func() {
 		if n.t.Failed() || os.Getenv("KOPSHOOK_E2E_SHOW") != "" {
 			n.t.Logf("boot %d: %s; failed units %v; jobs left %v; %v\n%s", r.Number, r.Outcome, r.Failed, r.Jobs, r.Versions, brief(r.Timeline))
-			n.t.Logf("boot %d: console\n%s", r.Number, r.Console)
+			n.t.Logf("boot %d: console\n%s", r.Number, briefConsole(r.Console))
 			if r.Scenario != "" {
 				n.t.Logf("boot %d: scenario\n%s", r.Number, r.Scenario)
 			}
@@ -100,6 +100,17 @@ func brief(tl boot.Timeline) boot.Timeline {
 	})
 }
 
+// briefConsole leaves out what systemd says of units that are well.
+func briefConsole(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "[  OK  ]") && !strings.HasPrefix(line, "         ") && !strings.Contains(line, "ci-info:") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 // status reads the status file of a hook.
 func (n *node) status(hook string) map[string]any {
 	n.t.Helper()
@@ -113,6 +124,24 @@ func (n *node) status(hook string) map[string]any {
 		n.t.Errorf("status of hook %s: %v\n%s", hook, err, data)
 	}
 	return status
+}
+
+// dropIns reads all drop-ins of kopshook's on the node's disk.
+func (n *node) dropIns() map[string]string {
+	n.t.Helper()
+	names, err := n.Glob("/etc/systemd/system/*.d/kopshook-*.conf")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, name := range names {
+		text, err := n.ReadFile(name)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		all[name] = string(text)
+	}
+	return all
 }
 
 // result is a boot and what is expected of it.

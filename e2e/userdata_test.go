@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 
@@ -154,6 +153,3 @@ func join(lists ...[]kops.UserData) []kops.UserData {
 	}
 	return all
 }
-
-// mutation is the part of the gate that this run breaks on purpose, or "": see mutate.
-var mutation = os.Getenv("KOPSHOOK_E2E_MUTATE")
