@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,14 +18,45 @@ func checkCommand() *cli.Command {
 Begins with what a difference means: how many nodes kops will replace. Exit code 0: nothing to do, 1: a difference,
 2: a mistake in the input.
 
+--forecast prints it as Markdown, for a comment on a pull request: instance groups, nodes, and the hooks that cause it.
+Give it the manifests as they are now, from the main branch or from kops, and the specs of the pull request.
+
+--user-data looks at files that kops wrote instead, as with --target=terraform: whether they hold the parts of the
+manifest and of the specs, byte for byte.
+
 Examples:
    kopshook check golden/gpu/cluster.yaml -f examples/gpu
+   kopshook check --forecast examples/mixed/cluster.yaml -f examples/gpu
+   kopshook check --user-data examples/terraform/user_data golden/gpu/cluster.yaml -f examples/gpu
    kops get ig --name my.cluster -o yaml | kopshook check -f hooks.yaml -`,
-		Flags: planFlags(),
+		Flags: append(planFlags(),
+			&cli.BoolFlag{Name: "forecast", Usage: "print what a difference means as Markdown"},
+			&cli.StringSliceFlag{Name: "user-data", Usage: "look at `FILE`, user data that kops wrote; may be repeated"},
+			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+		),
 		Action: func(c *cli.Context) error {
 			_, groups, err := planned(c)
 			if err != nil {
 				return err
+			}
+			if groups, err = onlyGroups(groups, c.StringSlice("group")); err != nil {
+				return err
+			}
+			if c.IsSet("user-data") {
+				fine, err := checkUserData(c, groups)
+				if err == nil && !fine {
+					err = differs
+				}
+				return err
+			}
+			if c.Bool("forecast") {
+				if err := printForecast(c.App.Writer, groups); err != nil {
+					return err
+				}
+				if slices.ContainsFunc(groups, (*plan.Group).Changes) {
+					return differs
+				}
+				return nil
 			}
 			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
 			if printChanges(c, groups) {

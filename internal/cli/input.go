@@ -211,8 +211,8 @@ func (in *inputs) plan(ctx context.Context, loader plan.Loader) ([]*plan.Group, 
 	return groups, in.finish()
 }
 
-// finish prints what there is to say, and fails when there are errors, or warnings with --strict.
-func (in *inputs) finish() error {
+// settle sorts what there is to say. With --strict, warnings become errors.
+func (in *inputs) settle() {
 	in.report.Sort()
 	if in.strict {
 		for i := range in.report.Findings {
@@ -221,6 +221,11 @@ func (in *inputs) finish() error {
 			}
 		}
 	}
+}
+
+// finish prints what there is to say, and fails when there are errors.
+func (in *inputs) finish() error {
+	in.settle()
 	err := report.Text(in.stderr, in.report.Findings, report.TextOptions{
 		Sources: in.sources, Snippets: isTerminal(in.stderr), Color: colored(in.stderr)})
 	if err != nil {

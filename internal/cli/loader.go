@@ -27,3 +27,19 @@ func newLoader(c *cli.Context) *source.Loader {
 	}
 	return l
 }
+
+// offlineFlags are those of commands that other programs start again and again: they fetch only when asked to.
+func offlineFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "allow-path", Usage: "let sources lie below `DIR` too; may be repeated"},
+		&cli.BoolFlag{Name: "fetch", Usage: "fetch remote sources that are neither vendored nor cached"},
+	}
+}
+
+// newOfflineLoader is newLoader for them.
+func newOfflineLoader(c *cli.Context, fetch bool) *source.Loader {
+	l := newLoader(c)
+	l.Offline = !fetch
+	l.Online = "run it once with --fetch"
+	return l
+}

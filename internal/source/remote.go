@@ -172,7 +172,7 @@ func (l *Loader) unpack(ctx context.Context, a *address, raw []byte) (*fetched, 
 }
 
 func (l *Loader) absent(a *address) error {
-	return report.Hint("run it once without --offline, or keep copies beside the specs with `kopshook vendor`",
+	return report.Hint(orDefault(l.Online, "run it once without --offline")+", or keep copies beside the specs with `kopshook vendor`",
 		"source %q is neither vendored nor in the cache", a.key)
 }
 

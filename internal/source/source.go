@@ -73,6 +73,7 @@ type Loader struct {
 	AllowPaths []string     // folders outside a spec's own that local sources may lie in
 	CacheDir   string       // default: the folder kopshook in os.UserCacheDir; without either nothing is cached
 	Offline    bool         // fetch nothing: vendor folder and cache only
+	Online     string       // how the user lifts Offline; default "run it once without --offline"
 	Progress   io.Writer    // a terminal on which long fetches are shown; nil shows nothing
 	Warn       func(string) // told what is odd but no error; nil drops it
 	Limits     Limits

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/plan"
+)
+
+// printForecast prints what merging means as Markdown, for the comment on a pull request: how many nodes kops will
+// replace, in which instance groups, and which hooks cause it.
+func printForecast(w io.Writer, groups []*plan.Group) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n", plan.Forecast(groups))
+	if !slices.ContainsFunc(groups, (*plan.Group).Changes) {
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	b.WriteString("\n| cluster | instance group | role | nodes | because of |\n| --- | --- | --- | --- | --- |\n")
+	for _, g := range groups {
+		if !g.Changes() {
+			continue
+		}
+		low, high := g.Machines()
+		nodes := fmt.Sprintf("%d to %d", low, high)
+		if low == high {
+			nodes = fmt.Sprint(low)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n",
+			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, strings.Join(causes(g), ", "))
+	}
+	b.WriteString("\nNodes are replaced by `kops update cluster --yes` and `kops rolling-update cluster --yes`, not by this change alone.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// causes lists the hooks whose parts come, go or change, as Markdown. The parts that all hooks share follow from them;
+// they count only when nothing else changes.
+func causes(g *plan.Group) []string {
+	var names []string
+	was, is := map[string]bool{}, map[string]bool{}
+	changes := changedParts(g)
+	for _, p := range changes {
+		hook := hookOfPart(p.name)
+		if hook == "" {
+			continue
+		}
+		if !slices.Contains(names, hook) {
+			names = append(names, hook)
+		}
+		// a hook whose weight changes has another part
+		was[hook] = was[hook] || p.old != nil
+		is[hook] = is[hook] || p.new != nil
+	}
+	var texts []string
+	for _, name := range names {
+		text := cell(name)
+		switch {
+		case !was[name]:
+			text += " (new)"
+		case !is[name]:
+			text += " (gone)"
+		}
+		texts = append(texts, text)
+	}
+	switch {
+	case len(texts) > 0:
+		return texts
+	case len(changes) > 0:
+		return []string{"what all hooks share"}
+	}
+	return []string{"the order of the parts"}
+}
+
+// hookOfPart returns the hook that a part is made of, "" for those that all hooks share: hooks have kopshook-NNN-NAME.yaml.
+func hookOfPart(part string) string {
+	name, ok := strings.CutSuffix(strings.TrimPrefix(part, instancegroups.Prefix), ".yaml")
+	_, hook, numbered := strings.Cut(name, "-")
+	if !ok || !numbered {
+		return ""
+	}
+	return hook
+}
+
+// cell quotes text for a cell of a Markdown table: names come from manifests that anybody may have written.
+func cell(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == '`' || r == '|' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
