@@ -103,7 +103,7 @@ func TestMutations(t *testing.T) {
 			if len(failed) == 0 {
 				t.Fatalf("%s: no test ran\n%s", m.why, out)
 			}
-			what := regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: boot .*$`).FindString(string(out))
+			what := regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: (?:boot \d: (?:events|the kubelet|\[)|drop-ins).*$`).FindString(string(out))
 			t.Logf("%s: %s fails: %s", m.why, strings.Join(failed, ", "), strings.TrimSpace(what))
 		})
 	}

@@ -48,7 +48,7 @@ func Parse(data []byte) (Status, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&s); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the file is cut off")
+			return Status{}, errors.New("not a status file, or cut off: it ends in the middle")
 		}
 		return Status{}, fmt.Errorf("not a status file: %w", err)
 	}

@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	tests := []struct{ name, data, want string }{
 		{"an empty file", " \n", "the file is empty"},
-		{"half a file", file[:40], "the file is cut off"},
+		{"half a file", file[:40], "it ends in the middle"},
 		{"two files in one", file + file, "something behind it"},
 		{"no JSON", "state: failed\n", "not a status file"},
 		{"a list", "[]", "not a status file"},

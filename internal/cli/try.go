@@ -1,0 +1,313 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func tryCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "try",
+		Usage:     "boot a merged instance group in a local container",
+		UsageText: "kopshook try [-f SPEC...] [--group NAME] [--suite SUITE] [--boots N] FILE... | -",
+		Description: `Boots a node with the user data of one instance group, hooks merged, in a container on this machine: real systemd and
+cloud-init, and stand-ins for nodeup, containerd and the kubelet that write and start the units that kops' own do. It
+prints what happens as it happens and at the end what failed and why, and exits 1 when the node would not have joined.
+
+The hooks' scripts run for real, as root, in the container: try what you trust. They have no network unless you say
+--network host. It needs Linux, root, mmdebstrap and systemd-nspawn; it says what is missing. A root file system of
+the suite is built once and kept in $KOPSHOOK_CACHE, or in the user's cache folder.
+
+Examples:
+   sudo kopshook try -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
+   sudo kopshook try --suite bookworm --boots 3 -o json merged.yaml > boots.json`,
+		Flags: append(append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...),
+			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group to boot: its `NAME`, or a glob that matches one"},
+			&cli.StringFlag{Name: "suite", Value: boot.Suites[0].Name, Usage: "what the node is made of: " + suiteNames()},
+			&cli.IntFlag{Name: "boots", Value: 2, Usage: "boot `N` times, with an orderly reboot in between"},
+			&cli.StringFlag{Name: "base", Usage: "`FILE` with user data that kops wrote, for its nodeup.sh in place of a stand-in"},
+			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long one boot may take to settle"},
+			&cli.StringFlag{Name: "network", Value: "none", Usage: "none, or host: the node shares this machine's network"},
+			&cli.StringSliceFlag{Name: "package", Usage: "install the package `NAME` on the node besides the usual; may be repeated"},
+			&cli.StringFlag{Name: "keep", Usage: "keep the node's disk, journals and console in `DIR`, which must be empty or new"},
+			formatFlag("text", "json"),
+		),
+		Action: try,
+	}
+}
+
+func suiteNames() string {
+	var names []string
+	for _, s := range boot.Suites {
+		names = append(names, s.Name+" ("+s.Title+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+// tried is what try -o json prints.
+type tried struct {
+	InstanceGroup string      `json:"instanceGroup"`
+	Suite         string      `json:"suite"`
+	Joined        bool        `json:"joined"` // in every boot
+	Boots         []triedBoot `json:"boots"`
+}
+
+type triedBoot struct {
+	Number  int           `json:"number"`
+	Outcome boot.Outcome  `json:"outcome"`
+	Joined  bool          `json:"joined"`
+	Kubelet float64       `json:"kubeletAfterSeconds,omitempty"`
+	Failed  []string      `json:"failedUnits"`
+	Reasons []boot.Reason `json:"reasons"`
+	Events  []triedEvent  `json:"events"`
+}
+
+type triedEvent struct {
+	Seconds float64 `json:"seconds"` // since the boot began
+	Event   string  `json:"event"`
+	Unit    string  `json:"unit,omitempty"`
+	Text    string  `json:"text,omitempty"`
+}
+
+func try(c *cli.Context) error {
+	if f := c.String("output"); f != "text" && f != "json" {
+		return unknownFormat(c)
+	}
+	config, err := tryConfig(c)
+	if err != nil {
+		return err
+	}
+	group, parts, err := tryGroup(c)
+	if err != nil {
+		return err
+	}
+	nodeup := boot.NodeupScript
+	if base := c.String("base"); base != "" {
+		data, err := readInput(c.Context, base, c.App.Reader)
+		if err != nil {
+			return err
+		}
+		if nodeup, err = cloudinit.Nodeup(data); err != nil {
+			return fmt.Errorf("%s: %w", display(base), err)
+		}
+	}
+	config.UserData = cloudinit.Message(nodeup, group.Role, parts)
+	suite, err := boot.FindSuite(config.Suite)
+	if err != nil {
+		return err
+	}
+	if missing := boot.Requirements(suite); len(missing) > 0 {
+		for _, m := range missing {
+			fmt.Fprintf(c.App.ErrWriter, "kopshook: missing here: %s\n", m)
+		}
+		return failed
+	}
+	machine, err := boot.New(c.Context, config)
+	if err != nil {
+		return err
+	}
+	t := &trial{c: c, machine: machine, bastion: group.Role == "Bastion", strict: c.Bool("strict"), text: io.Discard,
+		result: tried{InstanceGroup: group.Name, Suite: suite.Name, Joined: true}}
+	if c.String("output") == "text" {
+		t.text = c.App.Writer
+	}
+	err = errors.Join(t.run(c.Int("boots")), machine.Close())
+	if err != nil {
+		return err
+	}
+	if dir := c.String("keep"); dir != "" {
+		fmt.Fprintf(c.App.ErrWriter, "kopshook: kept in %s: boot-N/console, boot-N/journal, and the node's files in disk/root\n", dir)
+	}
+	if c.String("output") == "json" {
+		if err := printJSON(c.App.Writer, t.result); err != nil {
+			return err
+		}
+	}
+	if !t.result.Joined {
+		return differs
+	}
+	return nil
+}
+
+// tryConfig is what the options say of the machine.
+func tryConfig(c *cli.Context) (boot.Config, error) {
+	config := boot.Config{Suite: c.String("suite"), Packages: c.StringSlice("package"), Dir: c.String("keep"), Progress: c.App.ErrWriter}
+	if _, err := boot.FindSuite(config.Suite); err != nil {
+		return config, err
+	}
+	for _, name := range config.Packages {
+		if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789.+-") != "" || name == "" || strings.HasPrefix(name, "-") {
+			return config, fmt.Errorf("--package %q is no name of a package", name)
+		}
+	}
+	switch network := c.String("network"); network {
+	case "none":
+	case "host":
+		config.Network = true
+	default:
+		return config, report.Hint("say none or host", "--network %q is not known", network)
+	}
+	if c.Int("boots") < 1 {
+		return config, report.Hint("say --boots 1 or more", "--boots %d boots nothing", c.Int("boots"))
+	}
+	if c.Duration("timeout") <= 0 {
+		return config, report.Hint("say --timeout 10m, for instance", "--timeout %s is no time", c.Duration("timeout"))
+	}
+	if config.Dir != "" {
+		if entries, err := os.ReadDir(config.Dir); err == nil && len(entries) > 0 {
+			return config, report.Hint("remove it first, or name another folder", "%s: is not empty", config.Dir)
+		}
+	}
+	return config, nil
+}
+
+// tryGroup chooses the instance group and returns it with all its user data, hooks merged. Without hook specs it is
+// booted as it is in the manifest.
+func tryGroup(c *cli.Context) (*plan.Group, []cloudinit.Part, error) {
+	in, err := readInputs(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := in.needManifests("try"); err != nil {
+		return nil, nil, err
+	}
+	groups, err := in.plan(c.Context, newLoader(c))
+	if err != nil {
+		return nil, nil, err
+	}
+	if name := c.String("group"); name != "" {
+		if groups, err = onlyGroups(groups, []string{name}); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(groups) > 1 {
+		if some := slices.DeleteFunc(slices.Clone(groups), func(g *plan.Group) bool { return len(g.Parts) == 0 && len(g.Ours()) == 0 }); len(some) > 0 {
+			groups = some
+		}
+	}
+	if len(groups) != 1 {
+		var names []string
+		for _, g := range groups {
+			names = append(names, g.Name)
+		}
+		return nil, nil, report.Hint("choose one with --group NAME", "one instance group is booted at a time; there are %s", strings.Join(names, ", "))
+	}
+	g := groups[0]
+	if reason, cannot := g.CannotServe(); cannot {
+		return nil, nil, fmt.Errorf("instance group %q cannot be booted here: %s", g.Name, reason)
+	}
+	if len(in.specs) > 0 {
+		g.SetUserData(g.PlannedUserData())
+	}
+	var parts []cloudinit.Part
+	for _, p := range g.UserData() {
+		parts = append(parts, cloudinit.Part(p))
+	}
+	return g, parts, nil
+}
+
+// trial boots a machine and tells what happens.
+type trial struct {
+	c       *cli.Context
+	machine *boot.Machine
+	bastion bool // it has no kubelet to join with
+	strict  bool // whatever fails counts
+	text    io.Writer
+	result  tried
+}
+
+// seconds of d, to the millisecond.
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
+
+// selfReboots is how often a node may reboot by itself before it is said to do so for ever: a hook may ask three
+// times, two hooks in a row need more.
+const selfReboots = 12
+
+// run boots n times, not counting the reboots that hooks ask for.
+func (t *trial) run(n int) error {
+	for reboots := 0; n > 0; {
+		end := boot.Reboot
+		if n == 1 {
+			end = boot.PowerOff
+		}
+		number := len(t.result.Boots) + 1
+		fmt.Fprintf(t.text, "boot %d of instance group %s on %s\n", number, t.result.InstanceGroup, t.result.Suite)
+		r, err := t.machine.Boot(t.c.Context, boot.Options{End: end, Limit: t.c.Duration("timeout"), OnEvent: t.event})
+		if err != nil {
+			return err
+		}
+		again := r.Outcome == boot.Rebooted && reboots < selfReboots
+		t.tell(r, again)
+		if again {
+			reboots++
+			continue
+		}
+		if r.Outcome != boot.Settled && r.Outcome != boot.Timeout {
+			return nil
+		}
+		n--
+	}
+	return nil
+}
+
+// event prints one event, if it is one of those that people want to see.
+func (t *trial) event(e boot.Event) {
+	if e.Name == "log" && !strings.HasPrefix(e.Unit, "kopshook-") || e.Name == "end" {
+		return
+	}
+	if strings.HasSuffix(e.Unit, ".target") || strings.HasPrefix(e.Unit, "cloud-") && strings.HasPrefix(e.Name, "stop") {
+		return
+	}
+	fmt.Fprintln(t.text, printable(e.String()))
+}
+
+// tell prints and keeps what a boot came to.
+func (t *trial) tell(r *boot.Result, again bool) {
+	b := triedBoot{Number: r.Number, Outcome: r.Outcome, Joined: r.Joined(), Failed: r.Failed, Reasons: t.machine.Explain(r), Events: []triedEvent{}}
+	if after, ok := r.KubeletAfter(); ok {
+		b.Kubelet = seconds(after)
+	}
+	if b.Failed == nil {
+		b.Failed = []string{}
+	}
+	if b.Reasons == nil {
+		b.Reasons = []boot.Reason{}
+	}
+	for _, e := range r.Timeline {
+		b.Events = append(b.Events, triedEvent{seconds(e.At), e.Name, e.Unit, e.Text})
+	}
+	t.result.Boots = append(t.result.Boots, b)
+	switch {
+	case again:
+		fmt.Fprintf(t.text, "boot %d: the node reboots by itself\n", r.Number)
+	case t.bastion && r.Outcome == boot.Settled:
+		fmt.Fprintf(t.text, "boot %d: the bastion is up; it runs no kubelet\n", r.Number)
+	case b.Joined:
+		fmt.Fprintf(t.text, "boot %d: the node joined: its kubelet started after %.1f s\n", r.Number, b.Kubelet)
+	default:
+		fmt.Fprintf(t.text, "boot %d: the node would not have joined\n", r.Number)
+	}
+	for _, reason := range b.Reasons {
+		fmt.Fprintf(t.text, "  %s\n", printable(reason.Text))
+		for _, line := range reason.Log {
+			fmt.Fprintf(t.text, "    | %s\n", printable(line))
+		}
+	}
+	if again {
+		return
+	}
+	up := b.Joined || t.bastion && r.Outcome == boot.Settled
+	t.result.Joined = t.result.Joined && up && !(t.strict && len(b.Reasons) > 0)
+}
