@@ -10,7 +10,7 @@ import (
 // explode makes parts of the items of a cloud-config-archive (cloudinit/user_data.py:276, _explode_archive). Nothing is
 // caught there: an item of the wrong form takes all of the user data with it.
 func (r *reader) explode(m *message, payload string) {
-	r.fate(m, TypeArchive, payload)
+	r.fate(m, TypeArchive).Unhandled = true
 	archive, err := r.load(m, payload)
 	lost := Loss{Kind: LostPart, Name: m.filename(), What: "the archive", At: r.start(m)}
 	switch {
@@ -37,7 +37,7 @@ func (r *reader) explode(m *message, payload string) {
 			entry.Set(str("content"), item)
 		}
 		if !entry.IsDict() {
-			r.lose(Loss{Kind: LostPart, Name: m.filename(), What: "an item of the archive", Why: "it is a " + item.Kind.String() + ", no mapping",
+			r.lose(Loss{Kind: LostPart, Name: m.filename(), What: "an item of the archive", Why: "it is " + item.Kind.Noun() + ", no mapping",
 				At: r.locate(item)})
 			continue
 		}
@@ -66,7 +66,7 @@ func (r *reader) item(archive *message, entry *pyyaml.Value) *message {
 	switch {
 	case main == "text":
 		if !content.IsString() && content.Kind != pyyaml.Bytes {
-			bad("has content that is a " + content.Kind.String())
+			bad("has content that is " + content.Kind.Noun())
 		}
 		if !utf8.ValidString(content.Str) {
 			bad("has content that is not UTF-8")
@@ -77,7 +77,7 @@ func (r *reader) item(archive *message, entry *pyyaml.Value) *message {
 		n.raw = content.Kind == pyyaml.Bytes
 		n.headers = []header{{"Content-Type", typ}, {"MIME-Version", "1.0"}}
 	default:
-		bad("has content that is a " + content.Kind.String())
+		bad("has content that is " + content.Kind.Noun())
 	}
 	if entry.Has(str("filename")) {
 		n.setFilename(orNone(entry.Get("filename")).String())
@@ -87,7 +87,7 @@ func (r *reader) item(archive *message, entry *pyyaml.Value) *message {
 	}
 	for _, e := range entry.Entries {
 		if !e.Key.IsString() {
-			bad("has a key that is a " + e.Key.Kind.String())
+			bad("has a key that is " + e.Key.Kind.Noun())
 		}
 		switch pyLower(e.Key.Str) {
 		case "content", "filename", "type", "launch-index", "content-disposition", "number-attachments", "content-type":
@@ -99,7 +99,7 @@ func (r *reader) item(archive *message, entry *pyyaml.Value) *message {
 		case e.Value.IsString():
 			n.add(e.Key.Str, e.Value.Str)
 		default:
-			bad("has a header " + e.Key.Str + " that is a " + e.Value.Kind.String())
+			bad("has a header " + e.Key.Str + " that is " + e.Value.Kind.Noun())
 		}
 	}
 	return n
@@ -117,7 +117,7 @@ func (r *reader) itemType(entry, content *pyyaml.Value, bad func(string)) string
 	typ := entry.Get("type")
 	if typ.Truth() {
 		if !typ.IsString() {
-			bad("has a type that is a " + typ.Kind.String())
+			bad("has a type that is " + typ.Kind.Noun())
 		}
 		return typ.Str
 	}
@@ -129,7 +129,7 @@ func (r *reader) itemType(entry, content *pyyaml.Value, bad func(string)) string
 			return fallback
 		}
 	case !content.IsString():
-		bad("has content that is a " + content.Kind.String())
+		bad("has content that is " + content.Kind.Noun())
 	}
 	if s := Sniff(content.Str); s != "" {
 		return s

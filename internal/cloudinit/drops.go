@@ -25,9 +25,10 @@ func (r *reader) reportDrops(h *handled) {
 	here := map[*pyyaml.Value]bool{}
 	reach(h.config, here)
 	told := map[*pyyaml.Value]bool{}
+	r.told = told
 	for _, d := range h.drops {
 		lost := d.old
-		if d.kept == keptOld {
+		if d.kept == keptOld || d.kept == keptPieces {
 			lost = d.new
 		}
 		if lost == nil || d.old != nil && d.kept != keptNeither && pyyaml.Equal(d.old, d.new) {
@@ -103,7 +104,7 @@ func (r *reader) dropLoss(d drop, lost missingIn) Loss {
 		l.What = "the part"
 	}
 	top := d.old
-	if d.kept == keptOld {
+	if d.kept == keptOld || d.kept == keptPieces {
 		top = d.new
 	}
 	if top.IsSequence() {
@@ -126,6 +127,9 @@ func (r *reader) dropLoss(d drop, lost missingIn) Loss {
 		l.Why = "its merge_how merges lists item by item, and the list before it is shorter"
 	case d.kept == keptOld:
 		l.Why = fmt.Sprintf("%s has it already, and the merge_how of %s keeps what is there", r.nameOf(d.old.Part), by)
+		l.By = r.locate(d.old)
+	case d.kept == keptPieces:
+		l.Why = fmt.Sprintf("it is %s, no list, and a list that %s is added to takes it to pieces", d.new.Kind.Noun(), l.What)
 		l.By = r.locate(d.old)
 	case d.kept == keptNeither:
 		l.Why = fmt.Sprintf("%s deletes it", by)

@@ -72,33 +72,55 @@ var (
 
 // owner says whether the owner of a file is somebody that exists.
 func (r *reader) owner(f *File) error {
-	if f.User != "" && !slices.Contains(knownUsers, f.User) && !slices.Contains(r.Users, f.User) && !r.laterUser(f.User) {
+	if f.User != "" && !slices.Contains(knownUsers, f.User) && !slices.Contains(r.Users, f.User) && !r.made(f.User, "users") {
 		return fmt.Errorf("its owner %q is no user that exists by then", f.User)
 	}
-	if f.Group != "" && !slices.Contains(knownGroups, f.Group) && !slices.Contains(r.Groups, f.Group) && !r.laterUser(f.Group) {
+	if f.Group != "" && !slices.Contains(knownGroups, f.Group) && !slices.Contains(r.Groups, f.Group) && !r.made(f.Group, "users", "groups") {
 		return fmt.Errorf("its group %q is none that exists by then", f.Group)
 	}
 	return nil
 }
 
-// laterUser says whether a user or group is made by the configuration, between write_files and write_files_deferred.
-func (r *reader) laterUser(name string) bool {
+// made says whether the configuration has made a user or group of that name by now, at one of keys. A user has a group of
+// its name.
+func (r *reader) made(name string, keys ...string) bool {
 	if !r.usersMade {
 		return false
 	}
-	for _, key := range []string{"users", "groups"} {
-		v := r.config(key)
-		if v.IsDict() && v.Has(str(name)) {
+	for _, key := range keys {
+		if slices.Contains(names(r.config(key), key == "groups"), name) {
 			return true
-		}
-		if !v.IsSequence() {
-			continue
-		}
-		for _, u := range v.Items {
-			if u.IsString() && u.Str == name || u.IsDict() && (u.Has(str(name)) || pyyaml.Equal(u.Get("name"), str(name))) {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// names are the users or groups that users: or groups: name (cloudinit/distros/ug_util.py).
+func names(v *pyyaml.Value, groups bool) []string {
+	var found []string
+	add := func(s string) {
+		for _, n := range strings.Split(s, ",") {
+			found = append(found, pyyaml.Strip(n))
+		}
+	}
+	switch {
+	case v.IsString():
+		add(v.Str)
+	case v.IsDict():
+		for _, e := range v.Entries {
+			add(e.Key.String())
+		}
+	case v.IsSequence():
+		for _, item := range v.Items {
+			switch {
+			case item.IsString():
+				add(item.Str)
+			case item.IsDict() && groups:
+				found = append(found, names(item, true)...)
+			case item.IsDict() && item.Get("name").IsString():
+				add(item.Get("name").Str)
+			}
+		}
+	}
+	return found
 }

@@ -2,6 +2,7 @@ package cloudinit
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
@@ -17,18 +18,52 @@ func (r *reader) finish(h *handled) {
 	r.reportDrops(h)
 	config := rewrite(h.config, map[*pyyaml.Value]*pyyaml.Value{})
 	if !config.IsDict() {
-		r.lose(Loss{Kind: LostMerge, What: "all of the cloud-config", Why: "a patch made it a " + config.Kind.String(), At: At{Part: -1}})
+		r.lose(Loss{Kind: LostMerge, What: "all of the cloud-config", Why: "a patch made it " + config.Kind.Noun(), At: At{Part: -1}})
 		config = &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
 	}
 	r.result.Config = config
 	effective := &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
-	for _, layer := range []*pyyaml.Value{config, r.Base} {
-		if !layer.Truth() {
-			continue
-		}
-		effective = r.layer(effective, layer.Copy())
+	if config.Truth() {
+		effective = r.layer(effective, config.Copy())
+	}
+	if r.Base.Truth() {
+		r.Base = r.Base.Copy()
+		effective = r.layer(effective, r.Base)
 	}
 	r.result.Effective = effective
+	if r.Version.atLeast(configMustBeJSON) {
+		if key := notJSON(effective, true); key != nil {
+			r.noInit = true
+			r.lose(Loss{Kind: LostInit, Path: key.String(), What: "bootcmd, write_files and everything else of the init stage", Name: r.nameOf(key.Part), At: r.locate(key),
+				Why: fmt.Sprintf("the key %s is %s, and cloud-init cannot write it as JSON next to keys that are strings", key, key.Kind.Noun())})
+		}
+	}
+}
+
+// notJSON finds a key that Python's json.dumps with sort_keys refuses: one that is no string, number or null, or that
+// cannot be compared with the others.
+func notJSON(v *pyyaml.Value, top bool) *pyyaml.Value {
+	for _, e := range v.Entries {
+		if v.Kind != pyyaml.Dict {
+			break
+		}
+		switch e.Key.Kind {
+		case pyyaml.Bytes, pyyaml.Date, pyyaml.DateTime:
+			return e.Key
+		}
+		if top && !e.Key.IsString() || len(v.Entries) > 1 && !comparable(v.Entries) && !e.Key.IsString() {
+			return e.Key
+		}
+		if key := notJSON(e.Value, false); key != nil {
+			return key
+		}
+	}
+	for _, item := range v.Items {
+		if key := notJSON(item, false); key != nil {
+			return key
+		}
+	}
+	return nil
 }
 
 // layer merges a configuration below those before it. One that still has a merge_type, since it had merge_how as well, says
@@ -44,6 +79,9 @@ func (r *reader) layer(effective, layer *pyyaml.Value) *pyyaml.Value {
 	}
 	var merged *pyyaml.Value
 	if err == nil {
+		merge.dropped = func(path []string, old, new *pyyaml.Value, kept keptSide) {
+			r.layerLoss(path, old, new, layer == r.Base)
+		}
 		merged, err = merge.merge(effective, layer)
 	}
 	if err != nil {
@@ -53,6 +91,18 @@ func (r *reader) layer(effective, layer *pyyaml.Value) *pyyaml.Value {
 		return &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
 	}
 	return merged
+}
+
+// layerLoss tells of what the user data takes from the image, and of user data that does not even arrive there.
+func (r *reader) layerLoss(path []string, old, new *pyyaml.Value, base bool) {
+	switch {
+	case !base:
+		r.lose(Loss{Kind: LostMerge, What: "all of the cloud-config", At: r.locate(new), Name: r.nameOf(new.Part),
+			Why: "merge_type next to merge_how reaches the merge with the image's configuration, and names no merger of dicts"})
+	case !pyyaml.Equal(old, new):
+		r.lose(Loss{Kind: LostMerge, Path: joinPath(path), What: "the image's own " + joinPath(path), At: At{Part: -1}, By: r.locate(old),
+			Why: "the user data has it too, and what it has replaces what the image has: merge_how does not reach that far"})
+	}
 }
 
 // rewrite is what a value becomes when PyYAML writes it and reads it again: keys are sorted, if they can be compared, and

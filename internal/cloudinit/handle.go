@@ -31,7 +31,8 @@ func (r *reader) handle() {
 	number := 0
 	for _, m := range r.attached {
 		if !r.selected(m) {
-			r.fate(m, m.contentType(), "").Lost = true
+			f := r.fate(m, m.contentType())
+			f.Lost, f.Unhandled = true, true
 			r.lose(Loss{Kind: LostPart, Name: m.filename(), What: "the part", At: r.start(m),
 				Why: fmt.Sprintf("its launch-index is not %d, this instance's", *r.LaunchIndex)})
 			continue
@@ -45,21 +46,21 @@ func (r *reader) handle() {
 				name = partName(number)
 			}
 			number++
-			payload, ok := m.decoded(r.Version)
-			r.handlePart(h, m, name, m.contentType(), payload, ok)
+			payload, _ := m.decoded(r.Version)
+			r.handlePart(h, m, name, m.contentType(), payload)
 		})
 	}
 	r.finish(h)
 }
 
 // fate records a part.
-func (r *reader) fate(m *message, typ, payload string) *Fate {
+func (r *reader) fate(m *message, typ string) *Fate {
 	r.result.Parts = append(r.result.Parts, Fate{At: r.start(m), Name: m.filename(), Declared: m.origin.declared, Type: typ})
 	return &r.result.Parts[len(r.result.Parts)-1]
 }
 
-func (r *reader) handlePart(h *handled, m *message, name, typ, payload string, ok bool) {
-	f := r.fate(m, typ, payload)
+func (r *reader) handlePart(h *handled, m *message, name, typ, payload string) {
+	r.fate(m, typ).File = cleanFilename(name)
 	index := len(r.result.Parts) - 1
 	r.changes(m, name, typ)
 	var err error
@@ -78,16 +79,14 @@ func (r *reader) handlePart(h *handled, m *message, name, typ, payload string, o
 	case TypeJinja:
 		err = r.jinja(h, m, name, payload)
 	default:
-		if payload != "" || !ok {
+		if payload != "" {
 			err = fmt.Errorf("cloud-init has no handler for the type %s", typ)
 		}
 	}
-	f = &r.result.Parts[index]
-	f.File = cleanFilename(name)
 	if err == nil {
 		return
 	}
-	f.Lost = true
+	r.result.Parts[index].Lost = true
 	l := Loss{Kind: LostPart, Name: name, What: "the part", Why: err.Error(), At: r.start(m)}
 	var e *pyyaml.Error
 	if errors.As(err, &e) {
@@ -257,6 +256,8 @@ func (r *reader) loadConfig(m *message, payload string, skip int) (*pyyaml.Value
 	}
 	var e *pyyaml.Error
 	switch {
+	case err != nil && strings.HasPrefix(m.payload, "\ufeff") && !m.raw:
+		return nil, 0, errors.New("it begins with a byte order mark, which arrives as the text \\ufeff")
 	case errors.As(err, &e) && !utf8.ValidString(payload):
 		e.Msg = errNotUTF8.Error()
 		return nil, 0, e
@@ -265,7 +266,7 @@ func (r *reader) loadConfig(m *message, payload string, skip int) (*pyyaml.Value
 	case v == nil:
 		return nil, 0, errors.New("it is empty")
 	case !v.IsDict():
-		return nil, 0, fmt.Errorf("it is a %s, no mapping", v.Kind)
+		return nil, 0, fmt.Errorf("it is %s, no mapping", v.Kind.Noun())
 	}
 	return v, text, nil
 }
@@ -294,7 +295,6 @@ func (r *reader) jinja(h *handled, m *message, name, payload string) error {
 	if err != nil || rendered == "" {
 		return err
 	}
-	r.result.Parts[len(r.result.Parts)-1].Type = Sniff(rendered)
 	switch Sniff(rendered) {
 	case TypeCloudConfig, TypeCloudConfigJSONP:
 		return r.cloudConfig(h, m, name, TypeJinja, rendered, 1)

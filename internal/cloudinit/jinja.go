@@ -68,6 +68,9 @@ func jinjaVariable(b *strings.Builder, text string, data map[string]string) (str
 	name, rest, ok := strings.Cut(text[2:], "}}")
 	name = strings.Trim(name, " \t\n")
 	value, known := data[name]
+	if !known {
+		value, known = data["v1."+name] // they are there without it, too
+	}
 	switch {
 	case !ok || !isDottedName(name):
 		return "", fmt.Errorf("a template with expressions: %w", errUnpredictable)

@@ -222,7 +222,7 @@ func find(doc *pyyaml.Value, path []string) (*pyyaml.Value, error) {
 			}
 			doc = doc.Items[i]
 		default:
-			return nil, fmt.Errorf("a %s has nothing at %q", doc.Kind, part)
+			return nil, fmt.Errorf("%s has nothing at %q", doc.Kind.Noun(), part)
 		}
 	}
 	return doc, nil
@@ -231,7 +231,7 @@ func find(doc *pyyaml.Value, path []string) (*pyyaml.Value, error) {
 func last(doc *pyyaml.Value, path []string) (*pyyaml.Value, string, error) {
 	parent, err := find(doc, path[:len(path)-1])
 	if err == nil && !parent.IsDict() && parent.Kind != pyyaml.List {
-		err = fmt.Errorf("a %s has nothing below it", parent.Kind)
+		err = fmt.Errorf("%s has nothing below it", parent.Kind.Noun())
 	}
 	return parent, path[len(path)-1], err
 }

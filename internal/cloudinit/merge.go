@@ -22,6 +22,7 @@ const (
 	keptOld keptSide = iota
 	keptNew
 	keptNeither
+	keptPieces // new is there, but taken to pieces
 )
 
 // handler is one of the mergers m_dict, m_list and m_str with its options.
@@ -40,7 +41,7 @@ func newMerger(specs []mergerSpec) (*merger, error) {
 	m := &merger{}
 	for _, s := range specs {
 		if !s.name.IsString() {
-			return nil, fmt.Errorf("the name of a merger is a %s", s.name.Kind)
+			return nil, fmt.Errorf("the name of a merger is %s", s.name.Kind.Noun())
 		}
 		h := handler{kind: trimPrefix(s.name.Str, "m_")}
 		if err := h.configure(s); err != nil {
@@ -145,7 +146,7 @@ func (m *merger) mergeStr(h handler, old, new *pyyaml.Value) (*pyyaml.Value, err
 		return new, nil
 	}
 	if !new.IsString() {
-		return nil, fmt.Errorf("a %s cannot be appended to a str", new.Kind)
+		return nil, fmt.Errorf("%s cannot be appended to a str", new.Kind.Noun())
 	}
 	v := *old
 	v.Str += new.Str
@@ -188,10 +189,10 @@ func (m *merger) mergeDict(h handler, old, new *pyyaml.Value) (*pyyaml.Value, er
 func (m *merger) mergeInside(h handler, old, new *pyyaml.Value) (*pyyaml.Value, error) {
 	recurse := h.recurseList && new.IsSequence() || h.recurseStr && new.IsString() || h.recurseDict && new.IsDict()
 	switch {
-	case h.kind == "dict" && h.method == "replace", h.kind == "list" && h.method != "no_replace" && !recurse:
+	case h.kind == "dict" && h.method == "replace", h.kind == "list" && !recurse:
 		m.drop(old, new, keptNew)
 		return new, nil
-	case recurse && h.method != "no_replace" || recurse && h.kind == "dict":
+	case recurse:
 		return m.merge(old, new)
 	}
 	m.drop(old, new, keptOld)
@@ -204,6 +205,14 @@ func (m *merger) mergeList(h handler, old, new *pyyaml.Value) (*pyyaml.Value, er
 	if h.method == "replace" && !new.IsSequence() {
 		m.drop(old, new, keptNew)
 		return new, nil
+	}
+	if h.method == "no_replace" {
+		if _, err := pyLen(new); err != nil {
+			return nil, err
+		}
+		m.drop(old, new, keptOld)
+	} else if !new.IsSequence() {
+		m.drop(old, new, keptPieces)
 	}
 	merged := old.Copy()
 	merged.Kind = pyyaml.List
@@ -232,13 +241,16 @@ func (m *merger) mergeList(h handler, old, new *pyyaml.Value) (*pyyaml.Value, er
 			return nil, err
 		}
 		merged.Items[i], err = m.at(fmt.Sprintf("[%d]", i), func() (*pyyaml.Value, error) {
+			if h.method == "no_replace" {
+				return merged.Items[i], nil
+			}
 			return m.mergeInside(h, merged.Items[i], item)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	for i := len(merged.Items); i < len(new.Items); i++ {
+	for i := len(merged.Items); i < len(new.Items) && h.method == "replace"; i++ {
 		m.at(fmt.Sprintf("[%d]", i), func() (*pyyaml.Value, error) {
 			m.drop(nil, new.Items[i], keptOld)
 			return nil, nil

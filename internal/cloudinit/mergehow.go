@@ -31,7 +31,7 @@ func (s mergerSpec) has(option string) (bool, error) {
 	case o.Kind == pyyaml.Dict, o.Kind == pyyaml.Set:
 		return o.Has(want), nil
 	}
-	return false, fmt.Errorf("the settings of a merger are a %s", o.Kind)
+	return false, fmt.Errorf("the settings of a merger are %s", o.Kind.Noun())
 }
 
 // defaultMergers is how a part without merge_how is merged into those before it
@@ -57,7 +57,7 @@ func takeMergers(config *pyyaml.Value) ([]mergerSpec, error) {
 	}
 	items, err := iterate(raw)
 	if err != nil {
-		return nil, fmt.Errorf("merge_how is a %s", raw.Kind)
+		return nil, fmt.Errorf("merge_how is %s", raw.Kind.Noun())
 	}
 	var specs []mergerSpec
 	for _, item := range items {
@@ -100,7 +100,7 @@ func listedMerger(item *pyyaml.Value) (mergerSpec, error) {
 	case item.IsSequence() && len(item.Items) > 0:
 		return mergerSpec{item.Items[0], &pyyaml.Value{Kind: pyyaml.List, Items: item.Items[1:]}}, nil
 	}
-	return mergerSpec{}, fmt.Errorf("an item of merge_how is a %s", item.Kind)
+	return mergerSpec{}, fmt.Errorf("an item of merge_how is %s", item.Kind.Noun())
 }
 
 // parseMergers reads "list(append)+dict(recurse_list)" (cloudinit/mergers/__init__.py:101).
@@ -156,7 +156,7 @@ func iterate(v *pyyaml.Value) ([]*pyyaml.Value, error) {
 			items = append(items, integer(int64(v.Str[i]), v))
 		}
 	default:
-		return nil, fmt.Errorf("a %s is no list", v.Kind)
+		return nil, fmt.Errorf("%s is no list", v.Kind.Noun())
 	}
 	return items, nil
 }

@@ -120,7 +120,7 @@ func (r *reader) processPart(m *message) {
 	}
 	switch typ {
 	case TypeInclude, TypeIncludeOnce:
-		r.fate(m, typ, payload)
+		r.fate(m, typ).Unhandled = true
 		r.lose(Loss{Kind: Unpredictable, Name: m.filename(), What: "the part", At: r.start(m),
 			Why: "it includes what its URLs serve when the node boots"})
 	case TypeArchive:

@@ -3,6 +3,7 @@ package cloudinit
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 )
@@ -18,7 +19,9 @@ var (
 
 // What changed, and with which version it is there. Python's own changes are counted by Debian's releases.
 var (
+	configMustBeJSON     = Version{24, 1} // the merged configuration is written as JSON, too
 	writeFilesHasSource  = Version{24, 3} // write_files takes source:, and content: null is an empty file
+	ownerBeforeMode      = Version{25, 3} // write_files sets the owner of a file before its mode
 	pythonJoinsHeaders   = Debian13       // a header's value may begin on the line behind its name
 	pythonStripsEncoding = Debian13       // white space behind a transfer encoding does not matter
 )
@@ -62,6 +65,7 @@ type LossKind string
 
 const (
 	LostAll       LossKind = "all"         // cloud-init stops: nothing of the user data takes effect, nodeup.sh neither
+	LostInit      LossKind = "init"        // cloud-init's init stage fails: no bootcmd, no write_files
 	LostPart      LossKind = "part"        // a whole part
 	LostMerge     LossKind = "merge"       // configuration that another part replaces, or that does not replace another part's
 	LostKey       LossKind = "key"         // a key that is written twice in one mapping
@@ -69,6 +73,7 @@ const (
 	LostCommands  LossKind = "commands"    // all of bootcmd or runcmd, wherever it came from
 	Overwritten   LossKind = "overwritten" // a script that another of the same name replaces
 	CannotRun     LossKind = "cannot-run"  // a script that the kernel refuses to run
+	Cut           LossKind = "cut"         // the end of a part
 	Changed       LossKind = "changed"     // bytes that arrive as others
 	Unpredictable LossKind = "unknown"     // what the node decides: includes, part handlers, templates
 )
@@ -132,12 +137,13 @@ type File struct {
 // Fate is what became of one MIME part.
 type Fate struct {
 	At
-	Name     string // as the message has it
-	Declared string // content type as declared
-	Type     string // as cloud-init takes it
-	File     string // cleaned name, of scripts and boothooks
-	Lost     bool   // all of it
-	Config   *pyyaml.Value
+	Name      string // as the message has it
+	Declared  string // content type as declared
+	Type      string // as cloud-init takes it
+	File      string // cleaned name, of scripts and boothooks
+	Lost      bool   // all of it
+	Unhandled bool   // no handler sees it: other parts are made of it (an archive, an include), or it is for another instance
+	Config    *pyyaml.Value
 }
 
 // Result is what the node sees.
@@ -179,7 +185,24 @@ func ReadParts(nodeup []byte, role string, parts []Part, opts Options) *Result {
 		nodeup = []byte("#!/bin/bash\n")
 	}
 	data := Message(nodeup, role, parts)
-	return read(data, partSpans(data, len(nodeup), role, parts), opts)
+	r := read(data, partSpans(data, len(nodeup), role, parts), opts)
+	r.cuts(parts)
+	return r
+}
+
+// cuts tells of lines of parts that are a boundary to whoever reads the message.
+func (r *Result) cuts(parts []Part) {
+	for i, p := range parts {
+		for n, l := range strings.Split(p.Content, "\n") {
+			if !strings.HasPrefix(l, "--"+Boundary) {
+				continue
+			}
+			if sep, _ := matchBoundary(l, "--"+Boundary); sep {
+				r.Lost = append(r.Lost, Loss{Kind: Cut, Name: p.Name, What: "the part", At: At{i, n + 1, 1}, By: At{Part: -1},
+					Why: "this line is the boundary that kops puts between parts, so the part ends before it"})
+			}
+		}
+	}
 }
 
 // span is a range of bytes of the message.
@@ -216,17 +239,23 @@ type reader struct {
 	result   *Result
 
 	runcmdItems []Item
+	told        map[*pyyaml.Value]bool // values that a loss of the merge covers
 	fs          *files
-	usersMade   bool // the users that the configuration makes exist by now
+	noInit      bool    // the init stage has failed
+	filesStop   [2]bool // write_files stopped at a failing entry, and write_files_deferred did
+	usersMade   bool    // the users that the configuration makes exist by now
 }
 
-func read(data []byte, spans []span, opts Options) *Result {
+func read(data []byte, spans []span, opts Options) (result *Result) {
 	if opts.Version == (Version{}) {
 		opts.Version = Debian13
 	}
+	opts.Base = deepCopy(opts.Base)
+	mark(opts.Base, -1, map[*pyyaml.Value]bool{})
 	r := &reader{Options: opts, data: string(data), spans: spans, loaded: map[*message]loaded{}}
 	empty := &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
-	r.result = &Result{Version: opts.Version, Config: empty, Effective: empty, reader: r}
+	result = &Result{Version: opts.Version, Config: empty, Effective: empty, reader: r}
+	r.result = result
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
@@ -240,7 +269,7 @@ func read(data []byte, spans []span, opts Options) *Result {
 	r.store()
 	r.handle()
 	r.run()
-	return r.result
+	return result
 }
 
 // fatal ends the reading: cloud-init dies with an exception here.
@@ -252,12 +281,11 @@ func (r *reader) fatal(m *message, format string, args ...any) {
 	panic(l)
 }
 
-// stop forgets what was found before cloud-init died: none of it takes effect.
+// stop forgets what was found before cloud-init died: none of it takes effect, but for boothooks that have run.
 func (r *reader) stop(l Loss) {
-	res := r.result
 	empty := &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
-	res.Config, res.Effective, res.Runs = empty, empty, nil
-	res.Lost = append(res.Lost, l)
+	r.result.Config, r.result.Effective = empty, empty
+	r.lose(l)
 }
 
 // lose records a loss.

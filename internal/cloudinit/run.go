@@ -63,7 +63,10 @@ func modules() []module {
 // run lists what the modules do, in order.
 func (r *reader) run() {
 	for _, m := range modules() {
-		r.usersMade = r.usersMade || m.stage != Init
+		r.usersMade = m.stage != Init && !r.noInit
+		if m.stage == Init && r.noInit {
+			continue
+		}
 		var keys []string
 		var first *pyyaml.Value
 		for _, k := range m.keys {
@@ -166,7 +169,7 @@ func (r *reader) userScripts() {
 			s := r.scripts[f.folder][name]
 			run := Run{Stage: Final, What: f.what, Name: name, EveryBoot: f.everyBoot, Content: s.content}
 			if s.m == nil {
-				run.At, run.Items = At{Part: -1}, r.runcmdItems
+				run.At, run.Items = r.locate(r.config("runcmd")), r.runcmdItems
 			} else {
 				run.At = r.start(s.m)
 				r.checkRuns(s.m.filename(), s.content, run.At)

@@ -11,7 +11,7 @@ import (
 // command whose words are quoted, null is nothing. Anything else is an error, which loses all of the commands.
 func (r *reader) shellify(commands *pyyaml.Value) (script string, items []Item, err error) {
 	if !commands.IsSequence() {
-		return "", nil, fmt.Errorf("it is a %s, no list", commands.Kind)
+		return "", nil, fmt.Errorf("it is %s, no list", commands.Kind.Noun())
 	}
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n")
@@ -29,7 +29,7 @@ func (r *reader) shellify(commands *pyyaml.Value) (script string, items []Item, 
 		case c.Kind == pyyaml.Null:
 			continue
 		default:
-			return "", nil, &itemError{fmt.Sprintf("item %d is a %s, neither a string nor a list", i+1, c.Kind), c}
+			return "", nil, &itemError{fmt.Sprintf("item %d is %s, neither a string nor a list", i+1, c.Kind.Noun()), c}
 		}
 		b.WriteString(text)
 		b.WriteByte('\n')

@@ -22,8 +22,13 @@ func (r *reader) writeFiles(deferred bool) {
 	if deferred {
 		what, stage = "write_files_deferred", Final
 	}
+	stop := &r.filesStop[0]
+	if deferred {
+		stop = &r.filesStop[1]
+	}
 	entries, err := r.filesOf(v, deferred)
 	if err != nil {
+		*stop = true
 		if !deferred { // the second module fails in the same way
 			r.lose(Loss{Kind: LostEntry, Name: r.nameOf(v.Part), Path: "write_files", What: "all of write_files", Why: err.Error(), At: r.locate(v)})
 		}
@@ -33,11 +38,7 @@ func (r *reader) writeFiles(deferred bool) {
 		r.fs = newFiles()
 	}
 	for i, e := range entries {
-		name := fmt.Sprintf("write_files[%d]", slices.Index(v.Items, e))
-		lost := Loss{Kind: LostEntry, Name: r.nameOf(e.Part), Path: name, What: name, At: r.locate(e)}
-		if p := e.Get("path"); p.IsString() && p.Str != "" {
-			lost.What = p.Str
-		}
+		lost := r.entryLoss(e)
 		file, content, err := r.writeFile(e)
 		if err == nil && file == nil {
 			lost.Why = "it has no path"
@@ -53,31 +54,35 @@ func (r *reader) writeFiles(deferred bool) {
 		if err == nil {
 			continue
 		}
+		*stop = true
 		lost.Why = err.Error() + ", and an entry that fails stops write_files"
 		r.lose(lost)
-		r.dropped(v, entries[i+1:], lost)
+		for _, e := range entries[i+1:] {
+			l := r.entryLoss(e)
+			l.By, l.Why = lost.At, fmt.Sprintf("the entry %s before it fails, and write_files stops there", lost.What)
+			r.lose(l)
+		}
 		return
 	}
 }
 
-// dropped tells of the entries behind one that failed.
-func (r *reader) dropped(v *pyyaml.Value, entries []*pyyaml.Value, failed Loss) {
-	for _, e := range entries {
-		name := fmt.Sprintf("write_files[%d]", slices.Index(v.Items, e))
-		l := Loss{Kind: LostEntry, Name: r.nameOf(e.Part), Path: name, What: name, At: r.locate(e), By: failed.At,
-			Why: fmt.Sprintf("the entry %s before it fails, and write_files stops there", failed.What)}
-		if p := e.Get("path"); p.IsString() {
-			l.What = p.Str
-		}
-		r.lose(l)
+// entryLoss begins to tell of an entry that is lost.
+func (r *reader) entryLoss(e *pyyaml.Value) Loss {
+	l := Loss{Kind: LostEntry, Name: r.nameOf(e.Part), Path: "write_files", What: "an entry without a path", At: r.locate(e)}
+	if i := slices.Index(r.config("write_files").Items, e); i >= 0 {
+		l.Path = fmt.Sprintf("write_files[%d]", i)
 	}
+	if p := e.Get("path"); p.IsString() && p.Str != "" {
+		l.What = p.Str
+	}
+	return l
 }
 
 // filesOf returns the entries that are deferred, or those that are not.
 func (r *reader) filesOf(v *pyyaml.Value, deferred bool) ([]*pyyaml.Value, error) {
 	items, err := iterate(v)
 	if err != nil {
-		return nil, fmt.Errorf("it is a %s, no list", v.Kind)
+		return nil, fmt.Errorf("it is %s, no list", v.Kind.Noun())
 	}
 	var entries []*pyyaml.Value
 	for _, e := range items {
@@ -111,21 +116,21 @@ func option(v *pyyaml.Value, key string) (bool, error) {
 		v.Kind == pyyaml.Set && !v.Has(str(key)):
 		return false, nil
 	}
-	return false, fmt.Errorf("an entry is a %s, no mapping", v.Kind)
+	return false, fmt.Errorf("an entry is %s, no mapping", v.Kind.Noun())
 }
 
 // writeFile does what one entry says. It returns a nil file where cloud-init skips the entry with a warning, and both a
 // file and an error where the file is there but what follows it fails.
 func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	if !e.IsDict() {
-		return nil, "", fmt.Errorf("it is a %s, no mapping", e.Kind)
+		return nil, "", fmt.Errorf("it is %s, no mapping", e.Kind.Noun())
 	}
 	p := e.Get("path")
 	if !p.Truth() {
 		return nil, "", nil
 	}
 	if !p.IsString() && p.Kind != pyyaml.Bytes {
-		return nil, "", fmt.Errorf("its path is a %s", p.Kind)
+		return nil, "", fmt.Errorf("its path is %s", p.Kind.Noun())
 	}
 	f := &File{Path: absolute(p.Str)}
 	content, skip, err := r.fileContent(e, f)
@@ -161,7 +166,32 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	if err := r.fs.write(f.Path); err != nil {
 		return nil, "", err
 	}
-	return f, content, r.owner(f)
+	if err := r.owner(f); err != nil {
+		f.User, f.Group = "", "" // it is there, and root's
+		return f, content, err
+	}
+	r.takeSetuid(e, f)
+	return f, content, nil
+}
+
+// takeSetuid takes the setuid bit of a file whose owner is set after its mode, and the setgid bit if its group may run it:
+// so the kernel does.
+func (r *reader) takeSetuid(e *pyyaml.Value, f *File) {
+	if f.User == "" && f.Group == "" || r.Version.atLeast(ownerBeforeMode) {
+		return
+	}
+	lost := f.Mode & 0o4000
+	if f.Mode&0o010 != 0 {
+		lost |= f.Mode & 0o2000
+	}
+	if lost == 0 {
+		return
+	}
+	f.Mode &^= lost
+	l := r.entryLoss(e)
+	l.Kind, l.What = Changed, fmt.Sprintf("the mode of %s", f.Path)
+	l.Why = fmt.Sprintf("its owner is set after its mode, which becomes %04o", f.Mode)
+	r.lose(l)
 }
 
 // absolute is os.path.abspath for a process that runs in /.
@@ -186,7 +216,7 @@ func (r *reader) fileContent(e *pyyaml.Value, f *File) (content string, skip boo
 	if r.Version.atLeast(writeFilesHasSource) {
 		if s := e.Get("source"); s != nil && s.Kind != pyyaml.Null {
 			if !s.IsDict() {
-				return "", false, fmt.Errorf("its source is a %s", s.Kind)
+				return "", false, fmt.Errorf("its source is %s", s.Kind.Noun())
 			}
 			if uri := s.Get("uri"); uri.Truth() {
 				f.URL = uri.String()
@@ -204,7 +234,7 @@ func (r *reader) fileContent(e *pyyaml.Value, f *File) (content string, skip boo
 		return "", false, err
 	}
 	if !c.IsString() && c.Kind != pyyaml.Bytes {
-		return "", false, fmt.Errorf("its content is a %s", c.Kind)
+		return "", false, fmt.Errorf("its content is %s", c.Kind.Noun())
 	}
 	content = c.Str
 	for _, step := range steps {
@@ -233,7 +263,7 @@ func decoding(v *pyyaml.Value) ([]string, error) {
 		return nil, nil
 	}
 	if !v.IsString() && v.Kind != pyyaml.Bytes {
-		return nil, fmt.Errorf("its encoding is a %s", v.Kind)
+		return nil, fmt.Errorf("its encoding is %s", v.Kind.Noun())
 	}
 	if !v.IsString() {
 		return nil, nil
@@ -255,7 +285,7 @@ func userGroup(v *pyyaml.Value) (user, group string, err error) {
 		return "", "", nil
 	}
 	if !v.IsString() {
-		return "", "", fmt.Errorf("its owner is a %s", v.Kind)
+		return "", "", fmt.Errorf("its owner is %s", v.Kind.Noun())
 	}
 	known := func(s string) string {
 		s = pyyaml.Strip(s)

@@ -135,7 +135,7 @@ func (c *constructor) mapping(n *node) (entries, shadowed []Entry) {
 		key := c.object(pair[0])
 		switch key.Kind {
 		case List, Dict, Set:
-			fail(pair[0].start, "a %s cannot be a key", key.Kind)
+			fail(pair[0].start, "%s cannot be a key", key.Kind.Noun())
 		}
 		value := c.object(pair[1])
 		m.Set(key, value)

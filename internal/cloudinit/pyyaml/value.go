@@ -35,6 +35,11 @@ func (k Kind) String() string {
 	return [...]string{"NoneType", "bool", "int", "float", "str", "bytes", "date", "datetime", "list", "tuple", "dict", "set"}[k]
 }
 
+// Noun says what a value of the kind is, with its article, for people.
+func (k Kind) Noun() string {
+	return [...]string{"null", "a bool", "a number", "a number", "a string", "binary data", "a date", "a date and time", "a list", "a pair", "a mapping", "a set"}[k]
+}
+
 // Pos is a place in a document: line and column in characters, from 1. Zero means that there is none.
 type Pos struct{ Line, Col int }
 

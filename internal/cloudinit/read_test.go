@@ -1,0 +1,83 @@
+package cloudinit
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func (c testCase) read(t *testing.T, version Version) *Result {
+	t.Helper()
+	opts := c.opts
+	opts.Version, opts.OfflineSources = version, true
+	if c.base != "" {
+		var err error
+		if opts.Base, err = pyyaml.Load(c.base); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ReadParts(nil, "Node", c.parts, opts)
+}
+
+// describe writes what the model says, for people to review.
+func describe(b *bytes.Buffer, r *Result) {
+	if len(r.Config.Entries) > 0 {
+		fmt.Fprintf(b, "  config %s\n", r.Config)
+	}
+	for _, run := range r.Runs {
+		fmt.Fprintf(b, "  %-6s %s %s%s", run.Stage, run.What, run.Name, place(run.At))
+		if run.File != nil {
+			fmt.Fprintf(b, " %04o %s:%s", run.File.Mode, run.File.User, run.File.Group)
+		}
+		if run.What == "bootcmd" || run.What == "runcmd" || run.File != nil {
+			fmt.Fprintf(b, " %q", run.Content)
+		}
+		b.WriteByte('\n')
+	}
+	for _, l := range r.Lost {
+		fmt.Fprintf(b, "  LOST %s %q%s: %s%s: %s\n", l.Kind, l.Name, place(l.At), l.What, strings.Replace(place(l.By), " at", " by", 1), l.Why)
+	}
+}
+
+func place(at At) string {
+	if at.Part < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at %d:%d:%d", at.Part, at.Line, at.Col)
+}
+
+func TestWhatANodeSees(t *testing.T) {
+	var b bytes.Buffer
+	for _, c := range testCases {
+		fmt.Fprintf(&b, "%s\n", c.name)
+		var old, now bytes.Buffer
+		describe(&old, c.read(t, Debian12))
+		describe(&now, c.read(t, Debian13))
+		b.Write(now.Bytes())
+		if old.String() != now.String() {
+			fmt.Fprintf(&b, " on %s\n%s", Debian12, old.String())
+		}
+	}
+	const golden = "testdata/seen.golden"
+	if *update {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+		t.Errorf("go test -update accepts this (-golden +now):\n%s", diff)
+	}
+}

@@ -1,0 +1,99 @@
+//go:build e2e
+
+package cloudinit
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"kopshook.dev/kopshook/internal/boot"
+)
+
+// real is cloud-init's own code, waiting for requests in a root file system of a Debian release.
+type real struct {
+	version Version
+	name    string
+	in      *json.Encoder
+	out     *bufio.Reader
+
+	unpredicted int
+}
+
+// releases are the versions of cloud-init that the model is held against.
+var releases = []struct {
+	suite   string
+	version Version
+}{{"bookworm", Debian12}, {"trixie", Debian13}}
+
+// start runs the driver in a copy of the root file system that goes away with the test.
+func start(tb testing.TB, suiteName string, version Version) *real {
+	tb.Helper()
+	if os.Getuid() != 0 {
+		tb.Fatal("needs root: it changes into a root file system of its own")
+	}
+	suite, err := boot.FindSuite(suiteName)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	root, err := boot.RootFS(context.Background(), suite, nil, os.Stderr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	driver, err := filepath.Abs("testdata/driver.py")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	// the mounts are seen by this process alone and end with it
+	const script = `set -e
+mount -t tmpfs tmpfs "$1"; cd "$1"; mkdir upper work root
+cp "$3" upper/driver.py
+mount -t overlay overlay -o "lowerdir=$2,upperdir=upper,workdir=work" root
+mkdir -p root/dev/shm root/proc; mount -t tmpfs tmpfs root/dev/shm
+[ -e root/dev/null ] || mknod -m 666 root/dev/null c 1 3
+exec chroot root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 /driver.py`
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", tb.TempDir(), root, driver)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			tb.Errorf("the driver: %v", err)
+		}
+	})
+	r := &real{version: version, in: json.NewEncoder(in), out: bufio.NewReaderSize(out, 1<<20)}
+	var hello struct{ Version, Python, YAML string }
+	r.ask(tb, map[string]any{"folders": knownFolders, "users": knownUsers, "groups": knownGroups}, &hello)
+	r.name = fmt.Sprintf("cloud-init %s, Python %s, PyYAML %s", hello.Version, hello.Python, hello.YAML)
+	return r
+}
+
+// ask sends a request and reads the answer to it.
+func (r *real) ask(tb testing.TB, request, answer any) {
+	tb.Helper()
+	if err := r.in.Encode(request); err != nil {
+		tb.Fatal(err)
+	}
+	line, err := r.out.ReadBytes('\n')
+	if err != nil {
+		tb.Fatalf("the driver has died: %v", err)
+	}
+	if err := json.Unmarshal(line, answer); err != nil {
+		tb.Fatalf("the driver says %q: %v", line, err)
+	}
+}
