@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test bench golden vet clean e2e e2e-vm e2e-mutations bench-boot FORCE
+.PHONY: build demo test bench golden vet clean e2e e2e-vm e2e-mutations e2e-cloudinit fuzz-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -49,6 +49,21 @@ e2e-vm: e2e/e2e.test
 e2e-mutations: e2e/e2e.test
 	$(SUDO) e2e/install.sh
 	cd e2e && KOPSHOOK_E2E_MUTATIONS=1 $(E2E) -test.run 'TestMutations' -test.v
+
+# the model of cloud-init against cloud-init's own code: cases and a fixed set of random messages
+e2e-cloudinit: e2e/cloudinit.test
+	$(SUDO) e2e/install.sh
+	cd internal/cloudinit && $(SUDO) ../../$< -test.timeout 30m
+
+# N more random messages, of another SEED
+N ?= 100000
+SEED ?= $(shell date +%s)
+fuzz-cloudinit: e2e/cloudinit.test
+	$(SUDO) e2e/install.sh
+	cd internal/cloudinit && KOPSHOOK_N=$(N) KOPSHOOK_SEED=$(SEED) $(SUDO) ../../$< -test.run Random -test.timeout 0 -test.v
+
+e2e/cloudinit.test: FORCE
+	$(GO) test -tags e2e -c -o $@ ./internal/cloudinit
 
 # how long hooks hold the kubelet up, as ratios
 bench-boot: e2e/e2e.test
