@@ -26,6 +26,7 @@ type inputs struct {
 	sources   map[string][]byte // bytes by file name, for snippets
 	report    report.Report
 	strict    bool
+	sizes     sizeOptions
 	stderr    io.Writer
 }
 
@@ -51,7 +52,7 @@ func readInputs(c *cli.Context) (*inputs, error) {
 
 // readFiles is readInputs for commands whose arguments are not all files.
 func readFiles(c *cli.Context, args []string) (*inputs, error) {
-	in := &inputs{sources: map[string][]byte{}, strict: c.Bool("strict"), stderr: c.App.ErrWriter}
+	in := &inputs{sources: map[string][]byte{}, strict: c.Bool("strict"), sizes: newSizeOptions(c), stderr: c.App.ErrWriter}
 	var names []string
 	for _, f := range c.StringSlice("file") {
 		if f == "" {
@@ -207,6 +208,11 @@ func (in *inputs) plan(ctx context.Context, loader plan.Loader) ([]*plan.Group, 
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if !in.report.HasErrors() {
+		if err := in.checkSizes(ctx, groups); err != nil {
+			return nil, err
+		}
 	}
 	return groups, in.finish()
 }

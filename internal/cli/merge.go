@@ -104,7 +104,7 @@ func (in *inputs) joined(merged []change) ([]byte, error) {
 
 // planFlags are the options of all commands that plan.
 func planFlags() []cli.Flag {
-	return append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...)
+	return append([]cli.Flag{specFlag(), strictFlag(), baseFlag()}, sourceFlags()...)
 }
 
 // planned reads the command's files and plans.

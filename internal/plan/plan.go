@@ -11,6 +11,7 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/source"
@@ -40,6 +41,8 @@ type Group struct {
 	Parts []generator.UserData
 	// Runtime names the templates, "" when there are no hooks.
 	Runtime string
+	// Size is what the group's user data takes, nil before CheckSizes and without hooks.
+	Size *budget.Result
 	// Unserved says why selected hooks are not given to the group, "" when they are. The group then stays as it is.
 	Unserved string
 }

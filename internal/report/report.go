@@ -49,13 +49,14 @@ func (p Position) String() string {
 }
 
 // Finding is one thing to say. Code is a lint rule's code ("KH001") or empty. Path is the field in the input's own
-// words ("spec.hooks[1].files[0].mode") or empty.
+// words ("spec.hooks[1].files[0].mode") or empty. Detail are further lines, such as a table, or empty.
 type Finding struct {
 	Severity Severity
 	Code     string
 	Position
 	Path    string
 	Message string
+	Detail  string
 	Remedy  string
 }
 

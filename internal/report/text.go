@@ -39,6 +39,9 @@ func Text(w io.Writer, findings []Finding, opts TextOptions) error {
 		if opts.Snippets {
 			opts.snippet(&b, f)
 		}
+		for line := range strings.Lines(f.Detail) {
+			fmt.Fprintf(&b, "    %s\n", clean(strings.TrimSuffix(line, "\n")))
+		}
 		if f.Remedy != "" {
 			fmt.Fprintf(&b, "  hint: %s\n", clean(f.Remedy))
 		}

@@ -1,0 +1,223 @@
+// Package budget says how many bytes of user data an instance group takes, whether its cloud takes that many, and what
+// to do when it does not.
+package budget
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/kops/pkg/apis/kops"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/cloudinit"
+)
+
+// Input is an instance group and its hooks.
+type Input struct {
+	Cloud kops.CloudProviderID // "" when it is not known
+	Role  string               // ControlPlane, APIServer, Node or Bastion
+	Proxy bool                 // kops writes proxy settings into its script
+	// Base is kops' bootstrap script; nil when it is not known, and then estimated
+	Base   []byte
+	Theirs []generator.UserData // parts of the user's own
+
+	Group   generator.InstanceGroup
+	Runtime string
+	Hooks   []generator.Hook
+}
+
+// Verdict says whether user data fits.
+type Verdict string
+
+const (
+	Fits      Verdict = "fits"
+	MayNotFit Verdict = "may not fit"
+	TooLarge  Verdict = "too large"
+)
+
+// Result is what Check finds. Sizes are in bytes, of base64 where the limit is on that. Low and High differ when kops'
+// script is estimated, or when it is not written whether the limit is on base64.
+type Result struct {
+	Limit   Limit   `json:"limit"`
+	Known   bool    `json:"cloudKnown"` // else Limit is the smallest of all clouds, that of AWS
+	Exact   bool    `json:"exact"`      // else kops' script is estimated
+	Low     int     `json:"low"`
+	High    int     `json:"high"`
+	Verdict Verdict `json:"verdict"`
+	Items   []Item  `json:"items"`
+	Remedy  *Remedy `json:"remedy,omitempty"` // unless it fits
+}
+
+// Item is what a part takes, framing included, in bytes before base64.
+type Item struct {
+	Name  string `json:"name"`           // of the part
+	Hook  string `json:"hook,omitempty"` // "" for kops' script, parts of the user's own, and the runtime
+	Bytes int    `json:"bytes"`
+	// Compressed is what it takes with compress: true; 0 when it is compressed already, or cannot be
+	Compressed int `json:"compressed,omitempty"`
+}
+
+// Check measures. It is pure; its error is that of generator.Generate.
+func Check(in Input) (*Result, error) {
+	parts, err := generator.Generate(in.Group, in.Runtime, in.Hooks)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	r.Limit, r.Known = limits[in.Cloud]
+	if !r.Known {
+		r.Limit = limits[kops.CloudProviderAWS]
+	}
+	low, high := in.totals(parts)
+	r.Exact = in.exact()
+	r.Low, r.High = r.Limit.count(low), r.Limit.count(high)
+	if r.Limit.doubt {
+		r.Low = low
+	}
+	switch {
+	case r.Low > r.certain():
+		r.Verdict = TooLarge
+	case r.High > r.Limit.Bytes:
+		r.Verdict = MayNotFit
+	default:
+		r.Verdict = Fits
+	}
+	packed, err := generator.Generate(in.Group, in.Runtime, compressed(in.Hooks, nil))
+	if err != nil {
+		return nil, err
+	}
+	r.Items = in.items(parts, packed)
+	if r.Verdict != Fits {
+		r.Remedy, err = in.remedy(r)
+	}
+	return r, err
+}
+
+// certain is the limit that is exceeded for certain: of a cloud that is not known, the largest of all.
+func (r *Result) certain() int {
+	if r.Known {
+		return r.Limit.Bytes
+	}
+	largest := 0
+	for _, l := range limits {
+		largest = max(largest, l.Bytes)
+	}
+	return largest
+}
+
+// count is what the limit counts of n bytes.
+func (l Limit) count(n int) int {
+	if l.Encoded {
+		return base64.StdEncoding.EncodedLen(n)
+	}
+	return n
+}
+
+// totals returns the size of the whole message: the same twice when kops' script is known.
+func (in *Input) totals(ours []generator.UserData) (low, high int) {
+	all := append(append([]generator.UserData{}, in.Theirs...), ours...)
+	var parts []cloudinit.Part
+	for _, p := range all {
+		parts = append(parts, cloudinit.Part(p))
+	}
+	n := len(cloudinit.Message(in.Base, in.Role, parts))
+	if in.exact() {
+		return n, n
+	}
+	s := in.script()
+	return n + s.low, n + s.high
+}
+
+// exact says whether kops' script is known. A Bastion has none.
+func (in *Input) exact() bool { return in.Base != nil || in.Role == "Bastion" }
+
+func (in *Input) script() script {
+	s := scripts[in.Role]
+	if in.Proxy && in.Role != "Bastion" {
+		s.low += proxy.low
+		s.high += proxy.high
+	}
+	return s
+}
+
+// items lists what takes how much: kops' script, the user's parts, the runtime, each hook.
+func (in *Input) items(parts, packed []generator.UserData) []Item {
+	var items []Item
+	switch s := in.script(); {
+	case in.Role == "Bastion":
+	case in.Base != nil:
+		items = append(items, Item{Name: "nodeup.sh", Bytes: len(in.Base) + framing("nodeup.sh", cloudinit.TypeShellScript)})
+	default:
+		items = append(items, Item{Name: "nodeup.sh", Bytes: s.high + framing("nodeup.sh", cloudinit.TypeShellScript)})
+	}
+	for _, p := range in.Theirs {
+		items = append(items, Item{Name: p.Name, Bytes: sizeOf(p)})
+	}
+	small := map[string]int{}
+	for _, p := range packed {
+		small[p.Name] = sizeOf(p)
+	}
+	for _, p := range parts {
+		it := Item{Name: p.Name, Hook: in.hookOf(p.Name), Bytes: sizeOf(p)}
+		if it.Hook != "" && small[p.Name] < it.Bytes {
+			it.Compressed = small[p.Name]
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// hookOf finds the hook that a part is of: parts are called kopshook-NNN-NAME.yaml.
+func (in *Input) hookOf(part string) string {
+	for _, h := range in.Hooks {
+		rest, ok := strings.CutSuffix(part, "-"+h.Name+".yaml")
+		if ok && len(rest) == len("kopshook-NNN") && strings.HasPrefix(rest, "kopshook-") {
+			return h.Name
+		}
+	}
+	return ""
+}
+
+func sizeOf(p generator.UserData) int { return len(p.Content) + framing(p.Name, p.Type) }
+
+// framing is what a part takes beside its content.
+func framing(name, typ string) int {
+	part := cloudinit.Part{Name: name, Type: typ}
+	return len(cloudinit.Message(nil, "Bastion", []cloudinit.Part{part, part})) - len(cloudinit.Message(nil, "Bastion", []cloudinit.Part{part}))
+}
+
+// compressed returns the hooks, those with the names compressed; nil names are all. A bootcmd cannot be.
+func compressed(hooks []generator.Hook, names []string) []generator.Hook {
+	out := append([]generator.Hook{}, hooks...)
+	for i := range out {
+		if out[i].Phase != generator.Boot && (names == nil || slices.Contains(names, out[i].Name)) {
+			out[i].Compress = true
+		}
+	}
+	return out
+}
+
+// ScriptOf returns kops' bootstrap script from user data as kops writes it: the whole when the group has no parts of its
+// own, else the part nodeup.sh.
+func ScriptOf(userData []byte) ([]byte, error) {
+	boundary := []byte("\r\n--" + cloudinit.Boundary)
+	if bytes.HasPrefix(userData, []byte("#!")) {
+		return userData, nil
+	}
+	head, rest, ok := bytes.Cut(userData, []byte("\r\n\r\n--"+cloudinit.Boundary+"\r\n"))
+	if !ok || !bytes.HasPrefix(head, []byte("Content-Type: multipart/mixed")) {
+		return nil, fmt.Errorf("is no user data as kops writes it: it begins neither with #! nor with Content-Type: multipart/mixed")
+	}
+	header, body, ok := bytes.Cut(rest, []byte("\r\n\r\n"))
+	if !ok || !bytes.Contains(header, []byte(`filename="nodeup.sh"`)) {
+		return nil, fmt.Errorf("has no part nodeup.sh at its beginning")
+	}
+	script, _, ok := bytes.Cut(body, boundary)
+	if !ok {
+		return nil, fmt.Errorf("ends in the middle of a part")
+	}
+	return script, nil
+}

@@ -1,0 +1,197 @@
+package budget
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/generator"
+)
+
+// Remedy is the least that makes user data fit.
+type Remedy struct {
+	Compress []string `json:"compress,omitempty"` // hooks, those that save most first
+	Move     []Move   `json:"move,omitempty"`     // files that the node downloads, largest first; all hooks are compressed then
+	High     int      `json:"high"`               // bytes with all of it done, as Result.High
+	Suffices bool     `json:"suffices"`
+}
+
+// Move is a file to give by url: and sha256: in place of its content.
+type Move struct {
+	Hook  string `json:"hook"`
+	Path  string `json:"path"`
+	Bytes int    `json:"bytes"`
+}
+
+// remedy finds the smallest set of hooks to compress: a hook's part depends on that hook alone, so those that save most
+// are taken first. When all of them are not enough, files move to url:, largest first.
+func (in *Input) remedy(r *Result) (*Remedy, error) {
+	out := &Remedy{High: r.High}
+	var candidates []Item
+	for _, it := range r.Items {
+		if it.Compressed > 0 {
+			candidates = append(candidates, it)
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b Item) int { return cmp.Compare(b.Bytes-b.Compressed, a.Bytes-a.Compressed) })
+	hooks := in.Hooks
+	apply := func() (done bool, err error) {
+		parts, err := generator.Generate(in.Group, in.Runtime, hooks)
+		if err != nil {
+			return false, err
+		}
+		_, high := in.totals(parts)
+		out.High = r.Limit.count(high)
+		out.Suffices = out.High <= r.Limit.Bytes
+		return out.Suffices, nil
+	}
+	for _, it := range candidates {
+		if slices.Contains(out.Compress, it.Hook) {
+			continue
+		}
+		out.Compress = append(out.Compress, it.Hook)
+		hooks = compressed(in.Hooks, out.Compress)
+		if done, err := apply(); done || err != nil {
+			return out, err
+		}
+	}
+	hooks = compressed(in.Hooks, nil)
+	for _, m := range largestFiles(hooks) {
+		out.Move = append(out.Move, m)
+		hooks = moved(hooks, m)
+		if done, err := apply(); done || err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// largestFiles lists files that the node could download, largest first. Small ones gain nothing: their URL and sum
+// take as much.
+func largestFiles(hooks []generator.Hook) []Move {
+	var files []Move
+	for _, h := range hooks {
+		for _, f := range h.Files {
+			if len(f.URLs) == 0 && len(f.Content) > 256 {
+				files = append(files, Move{h.Name, f.Path, len(f.Content)})
+			}
+		}
+	}
+	slices.SortStableFunc(files, func(a, b Move) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return files
+}
+
+// moved returns the hooks with the file given by a URL of usual length.
+func moved(hooks []generator.Hook, m Move) []generator.Hook {
+	out := slices.Clone(hooks)
+	for i := range out {
+		if out[i].Name != m.Hook {
+			continue
+		}
+		out[i].Files = slices.Clone(out[i].Files)
+		for j := range out[i].Files {
+			if f := &out[i].Files[j]; f.Path == m.Path {
+				f.Content = nil
+				f.URLs = []string{"https://artifacts.example.com/" + strings.Repeat("x", 30)}
+				f.SHA256 = strings.Repeat("0", 64)
+			}
+		}
+	}
+	return out
+}
+
+// Message says what is wrong, and hint what to do; both are empty when it fits.
+func (r *Result) Message(group string) (message, hint string) {
+	if r.Verdict == Fits {
+		return "", ""
+	}
+	cloud := r.Limit.Cloud
+	if r.Limit.Encoded {
+		cloud += ", in base64,"
+	}
+	switch {
+	case r.Low == r.High:
+		message = fmt.Sprintf("instance group %q: %s bytes of user data do not fit: %s takes %s", group, thousands(r.High), cloud, thousands(r.Limit.Bytes))
+	case r.Verdict == TooLarge && r.Low > r.Limit.Bytes:
+		message = fmt.Sprintf("instance group %q: %s to %s bytes of user data do not fit: %s takes %s", group, thousands(r.Low), thousands(r.High), cloud, thousands(r.Limit.Bytes))
+	default:
+		message = fmt.Sprintf("instance group %q: %s to %s bytes of user data may not fit: %s takes %s", group, thousands(r.Low), thousands(r.High), cloud, thousands(r.Limit.Bytes))
+	}
+	if !r.Known {
+		message += ", and the group's cloud is not known"
+	}
+	return message, r.Remedy.hint(r)
+}
+
+func (m *Remedy) hint(r *Result) string {
+	var steps []string
+	if len(m.Compress) > 0 {
+		steps = append(steps, "compress: true for "+list(m.Compress)+" (`kopshook fit -w` writes it)")
+	}
+	if len(m.Move) > 0 {
+		var files []string
+		for _, f := range m.Move {
+			files = append(files, f.Path+" of "+f.Hook)
+		}
+		steps = append(steps, "url: and sha256: in place of the content of "+list(files))
+	}
+	var exact string
+	if !r.Exact {
+		exact = "; --base FILE, with user data that `kops update cluster --target=terraform` wrote, makes the estimate exact"
+	}
+	if !m.Suffices {
+		if len(steps) == 0 {
+			return "make scripts shorter: nothing here can be compressed or moved to url:" + exact
+		}
+		return fmt.Sprintf("even %s leaves %s bytes: move the bulk of the scripts into files with url: and sha256:", strings.Join(steps, ", and "), thousands(m.High)) + exact
+	}
+	return fmt.Sprintf("%s makes it %s bytes", strings.Join(steps, ", and "), thousands(m.High)) + exact
+}
+
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// Table shows what takes how much, largest first, one line each.
+func (r *Result) Table() []string {
+	items := slices.Clone(r.Items)
+	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	width := 0
+	for _, it := range items {
+		width = max(width, len(it.label(r)))
+	}
+	lines := []string{fmt.Sprintf("%-*s  %7s  %10s", width, "part", "bytes", "compressed")}
+	for _, it := range items {
+		small := ""
+		if it.Compressed > 0 {
+			small = thousands(it.Compressed)
+		}
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("%-*s  %7s  %10s", width, it.label(r), thousands(it.Bytes), small), " "))
+	}
+	return lines
+}
+
+func (it Item) label(r *Result) string {
+	switch {
+	case it.Name == "nodeup.sh" && !r.Exact:
+		return "nodeup.sh, of kops, at most"
+	case it.Name == "nodeup.sh":
+		return "nodeup.sh, of kops"
+	case it.Hook != "":
+		return it.Hook
+	}
+	return it.Name
+}
+
+// thousands writes 16384 as "16,384".
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
