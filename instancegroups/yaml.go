@@ -96,20 +96,45 @@ func (d *yamlDocument) source(at int) int {
 
 func (d *yamlDocument) offset(line, col int) int { return d.source(d.at(line, col)) }
 
-// foreign returns the document when it is one object that is not kops'.
+// foreign returns the document when it is one object that is not kops', without doubt.
 func (d *yamlDocument) foreign() (Document, bool) {
+	var doc Document
 	if d.root.Kind != yaml.MappingNode {
-		return Document{}, false
+		return doc, false
 	}
-	doc := Document{APIVersion: scalar(d.root, "apiVersion"), Kind: scalar(d.root, "kind")}
-	merge, _ := pair(d.root, "<<") // it may bring an apiVersion
-	if isKops(doc.APIVersion) || isList(doc.Kind) || merge != nil {
-		return Document{}, false
+	for i := 0; i+1 < len(d.root.Content); i += 2 {
+		k, v := d.root.Content[i], resolve(d.root.Content[i+1])
+		known := &doc.APIVersion
+		switch {
+		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str":
+			return doc, false // a merge key or an alias may bring an apiVersion
+		case k.Value == "kind":
+			known = &doc.Kind
+		case k.Value != "apiVersion":
+			continue
+		}
+		if *known != "" || v.ShortTag() != "!!str" {
+			return doc, false // kops takes the last of two, and reads tags
+		}
+		*known = v.Value
+	}
+	if isKops(doc.APIVersion) || isList(doc.Kind) {
+		return doc, false
 	}
 	if _, metadata := pair(d.root, "metadata"); metadata != nil {
-		doc.Name = scalar(metadata, "name")
+		if _, name := pair(resolve(metadata), "name"); name != nil {
+			doc.Name = resolve(name).Value
+		}
 	}
 	return doc, true
+}
+
+// resolve returns what an alias stands for.
+func resolve(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }
 
 // pair returns a mapping's key and its value, or nil.
@@ -123,18 +148,6 @@ func pair(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 		}
 	}
 	return nil, nil
-}
-
-// scalar returns the text of a mapping's value, or "".
-func scalar(mapping *yaml.Node, name string) string {
-	_, v := pair(mapping, name)
-	if v != nil && v.Kind == yaml.AliasNode {
-		v = v.Alias
-	}
-	if v == nil || v.Kind != yaml.ScalarNode {
-		return ""
-	}
-	return v.Value
 }
 
 // find follows a path as far as it exists. key is the last key on it, or nil.
