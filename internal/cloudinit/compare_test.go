@@ -5,6 +5,7 @@ package cloudinit
 import (
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -132,6 +133,8 @@ func (r *Result) seen() seen {
 	return s
 }
 
+var wholeMark = regexp.MustCompile(`mark[0-9]+x`)
+
 // untold names the marks that have vanished in the merge without a word, and those that are said to have vanished and
 // have not.
 func untold(r *Result) string {
@@ -155,12 +158,14 @@ func untold(r *Result) string {
 				look(name, e.Value)
 			}
 		}
-		if !v.IsString() || !strings.Contains(v.Str, "mark") {
+		if !v.IsString() {
 			return
 		}
-		there := strings.Contains(config, fmt.Sprintf("%x", v.Str))
-		if there == r.reader.told[v] {
-			fmt.Fprintf(&b, "%q of %s: there %v, told to be lost %v\n", v.Str, name, there, there)
+		for _, mark := range wholeMark.FindAllString(v.Str, -1) {
+			there := strings.Contains(config, fmt.Sprintf("%x", mark))
+			if there == r.reader.told[v] {
+				fmt.Fprintf(&b, "%q of %s: there %v, told to be lost %v\n", v.Str, name, there, there)
+			}
 		}
 	}
 	for _, p := range r.Parts {
