@@ -222,6 +222,9 @@ func (f *function) results() []krm.Result {
 	f.settle()
 	var results []krm.Result
 	for _, finding := range f.report.Findings {
+		if finding.Severity == report.Info && f.report.HasErrors() {
+			continue // nothing was merged
+		}
 		list := f.list
 		if !f.inList[finding.File] {
 			list = nil // it is about a file that was given with -f, or that a spec names

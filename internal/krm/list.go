@@ -27,8 +27,6 @@ type List struct {
 	Items []*Item
 	// Config is functionConfig, nil where there is none.
 	Config *Item
-
-	results span // the lines of "results:", which Write replaces
 }
 
 // Item is one object of a list.
@@ -48,9 +46,6 @@ type position struct{ line, col int }
 func (p position) before(q position) bool {
 	return p.line < q.line || p.line == q.line && p.col < q.col
 }
-
-// span is a range of lines, from 1, without end. Zero is none.
-type span struct{ start, end int }
 
 // Normalize returns the list in a form whose objects stand on lines of their own and that Write can add to: block
 // YAML as it is, JSON indented. What cannot be read is returned as it is; reading it says why.
@@ -97,7 +92,7 @@ func Read(root *yaml.Node) (*List, error) {
 	case kind == "":
 		return nil, report.Hint(remedy, "standard input is no %s: it has no kind", Kind)
 	case kind != Kind:
-		return nil, report.Hint(remedy, "standard input is a %s, not a %s", kind, Kind)
+		return nil, report.Hint(remedy, "standard input is of kind %s, not %s", kind, Kind)
 	case !slices.Contains(versions, version):
 		return nil, report.Hint("the versions are "+strings.Join(versions, ", "), "this kopshook does not know %s %q", Kind, version)
 	}
@@ -119,15 +114,6 @@ func Read(root *yaml.Node) (*List, error) {
 			return nil, err
 		}
 		l.Config = item
-	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value != "results" {
-			continue
-		}
-		l.results = span{start: root.Content[i].Line, end: -1}
-		if i+2 < len(root.Content) {
-			l.results.end = root.Content[i+2].Line
-		}
 	}
 	return l, nil
 }

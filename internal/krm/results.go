@@ -88,9 +88,7 @@ func (l *List) Write(data []byte, results []Result) ([]byte, error) {
 	if json.Valid(data) {
 		return writeJSON(data, results)
 	}
-	if l.results.start > 0 {
-		data = cutLines(data, l.results)
-	}
+	data = withoutResults(data)
 	if len(results) > 0 {
 		printed, err := printYAML(results)
 		if err != nil {
@@ -147,12 +145,15 @@ func printYAML(results []Result) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// cutLines returns data without some of its lines.
-func cutLines(data []byte, lines span) []byte {
+// withoutResults returns block YAML without its key results: what another function had to say.
+func withoutResults(data []byte) []byte {
 	var kept []byte
-	n := 0
+	inside := false
 	for line := range bytes.Lines(data) {
-		if n++; n < lines.start || lines.end > 0 && n >= lines.end {
+		if bytes.IndexByte([]byte(" \t#-\r\n"), line[0]) < 0 { // at the top level, a key
+			inside = bytes.HasPrefix(line, []byte("results:")) || bytes.HasPrefix(line, []byte(`"results":`))
+		}
+		if !inside {
 			kept = append(kept, line...)
 		}
 	}
