@@ -1,6 +1,7 @@
 package instancegroups
 
 import (
+	"bytes"
 	"encoding/json"
 )
 
@@ -133,3 +134,10 @@ func (v *value) text(src []byte) string {
 
 // source returns the text of a value.
 func (v *value) source(src []byte) []byte { return src[v.start:v.end] }
+
+// controlCharacter returns the offset of the first character that is valid in JSON but not in YAML, or -1.
+func controlCharacter(src []byte) int {
+	return bytes.IndexFunc(src, func(r rune) bool {
+		return r == 0x7f || r >= 0x80 && r < 0xa0 && r != 0x85 || r == 0xfffe || r == 0xffff
+	})
+}

@@ -257,6 +257,7 @@ func TestBadInputIsAClearError(t *testing.T) {
 		"alias bomb":     {bomb, "excessive aliasing"},
 		"unclosed":       {"a: \"b\n", "ig.yaml:2: this is not YAML: found unexpected end of stream"},
 		"broken JSON":    {`{"kind": "InstanceGroup", }x`, "this is not YAML"},
+		"control JSON":   {"{\"a\": \"\x7f\"}", "ig.yaml:1:8: kops cannot read the character U+007F: it takes JSON for YAML (write it as \\u007f)"},
 		"JSON scalar":    {`"x"`, "this is no manifest"},
 		"several errors": {"a: *b\n---\nc: *d\n", "ig.yaml:1: this is not YAML: unknown anchor 'b' referenced\nig.yaml:3: this is not YAML: unknown anchor 'd' referenced"},
 	} {

@@ -44,6 +44,11 @@ func (s *section) parse() {
 	}()
 	src := s.src()
 	if i := skipSpace(src, 0); i < len(src) && (src[i] == '{' || src[i] == '[') && json.Valid(src) {
+		if i := controlCharacter(src); i >= 0 {
+			r, _ := utf8.DecodeRune(src[i:])
+			s.fail(s.errorAt(i, nil, fmt.Sprintf(`write it as \u%04x`, r), "kops cannot read the character %U: it takes JSON for YAML", r))
+			return
+		}
 		s.reading = reading{json: src, root: parseJSON(src)}
 		s.findObjects()
 		return
