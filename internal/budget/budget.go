@@ -3,9 +3,7 @@
 package budget
 
 import (
-	"bytes"
 	"encoding/base64"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +25,7 @@ type Input struct {
 	Group   generator.InstanceGroup
 	Runtime string
 	Hooks   []generator.Hook
+	Parts   []generator.UserData // what generator.Generate makes of these
 }
 
 // Verdict says whether user data fits.
@@ -56,22 +55,18 @@ type Item struct {
 	Name  string `json:"name"`           // of the part
 	Hook  string `json:"hook,omitempty"` // "" for kops' script, parts of the user's own, and the runtime
 	Bytes int    `json:"bytes"`
-	// Compressed is what it takes with compress: true; 0 when it is compressed already, or cannot be
+	// Compressed is what it takes with compress: true; 0 when it is compressed already, cannot be, or when all fits
 	Compressed int `json:"compressed,omitempty"`
 }
 
 // Check measures. It is pure; its error is that of generator.Generate.
 func Check(in Input) (*Result, error) {
-	parts, err := generator.Generate(in.Group, in.Runtime, in.Hooks)
-	if err != nil {
-		return nil, err
-	}
 	r := &Result{}
 	r.Limit, r.Known = limits[in.Cloud]
 	if !r.Known {
 		r.Limit = limits[kops.CloudProviderAWS]
 	}
-	low, high := in.totals(parts)
+	low, high := in.totals(in.Parts)
 	r.Exact = in.exact()
 	r.Low, r.High = r.Limit.count(low), r.Limit.count(high)
 	if r.Limit.doubt {
@@ -84,15 +79,15 @@ func Check(in Input) (*Result, error) {
 		r.Verdict = MayNotFit
 	default:
 		r.Verdict = Fits
+		r.Items = in.items(nil)
+		return r, nil
 	}
 	packed, err := generator.Generate(in.Group, in.Runtime, compressed(in.Hooks, nil))
 	if err != nil {
 		return nil, err
 	}
-	r.Items = in.items(parts, packed)
-	if r.Verdict != Fits {
-		r.Remedy, err = in.remedy(r)
-	}
+	r.Items = in.items(packed)
+	r.Remedy, err = in.remedy(r)
 	return r, err
 }
 
@@ -144,7 +139,7 @@ func (in *Input) script() script {
 }
 
 // items lists what takes how much: kops' script, the user's parts, the runtime, each hook.
-func (in *Input) items(parts, packed []generator.UserData) []Item {
+func (in *Input) items(packed []generator.UserData) []Item {
 	var items []Item
 	switch s := in.script(); {
 	case in.Role == "Bastion":
@@ -160,9 +155,9 @@ func (in *Input) items(parts, packed []generator.UserData) []Item {
 	for _, p := range packed {
 		small[p.Name] = sizeOf(p)
 	}
-	for _, p := range parts {
+	for _, p := range in.Parts {
 		it := Item{Name: p.Name, Hook: in.hookOf(p.Name), Bytes: sizeOf(p)}
-		if it.Hook != "" && small[p.Name] < it.Bytes {
+		if n, ok := small[p.Name]; ok && it.Hook != "" && n < it.Bytes {
 			it.Compressed = small[p.Name]
 		}
 		items = append(items, it)
@@ -198,26 +193,4 @@ func compressed(hooks []generator.Hook, names []string) []generator.Hook {
 		}
 	}
 	return out
-}
-
-// ScriptOf returns kops' bootstrap script from user data as kops writes it: the whole when the group has no parts of its
-// own, else the part nodeup.sh.
-func ScriptOf(userData []byte) ([]byte, error) {
-	boundary := []byte("\r\n--" + cloudinit.Boundary)
-	if bytes.HasPrefix(userData, []byte("#!")) {
-		return userData, nil
-	}
-	head, rest, ok := bytes.Cut(userData, []byte("\r\n\r\n--"+cloudinit.Boundary+"\r\n"))
-	if !ok || !bytes.HasPrefix(head, []byte("Content-Type: multipart/mixed")) {
-		return nil, fmt.Errorf("is no user data as kops writes it: it begins neither with #! nor with Content-Type: multipart/mixed")
-	}
-	header, body, ok := bytes.Cut(rest, []byte("\r\n\r\n"))
-	if !ok || !bytes.Contains(header, []byte(`filename="nodeup.sh"`)) {
-		return nil, fmt.Errorf("has no part nodeup.sh at its beginning")
-	}
-	script, _, ok := bytes.Cut(body, boundary)
-	if !ok {
-		return nil, fmt.Errorf("ends in the middle of a part")
-	}
-	return script, nil
 }

@@ -52,6 +52,10 @@ func input(hooks ...generator.Hook) Input {
 
 func check(t *testing.T, in Input) *Result {
 	t.Helper()
+	var err error
+	if in.Parts, err = generator.Generate(in.Group, in.Runtime, in.Hooks); err != nil {
+		t.Fatal(err)
+	}
 	r, err := Check(in)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +100,7 @@ func TestSizesAreThoseOfTheMessage(t *testing.T) {
 }
 
 func TestCompressedSizesComeTrue(t *testing.T) {
-	in := input(hook("a", text(500)), hook("b", text(3000)), hook("c", noise(2000)))
+	in := input(hook("a", text(500)), hook("b", text(3000)), hook("c", noise(8000)))
 	r := check(t, in)
 	var names []string
 	for _, it := range r.Items {
@@ -284,30 +288,6 @@ func TestCloudOf(t *testing.T) {
 	} {
 		if got := CloudOf(c.ig, c.cluster); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-func TestScriptOf(t *testing.T) {
-	script := []byte("#!/bin/bash\necho nodeup\n")
-	parts := []cloudinit.Part{{Name: "x.sh", Type: "text/x-shellscript", Content: "#!/bin/sh\n"}}
-	for name, in := range map[string][]byte{"alone": script, "with parts": cloudinit.Message(script, "Node", parts)} {
-		got, err := ScriptOf(in)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(string(script), string(got)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	for name, in := range map[string]string{
-		"nothing":      "",
-		"another file": "apiVersion: v1\n",
-		"a bastion's":  string(cloudinit.Message(nil, "Bastion", parts)),
-		"cut off":      string(cloudinit.Message(script, "Node", parts)[:200]),
-	} {
-		if got, err := ScriptOf([]byte(in)); err == nil {
-			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -33,7 +33,6 @@ Examples:
 		Flags: append(planFlags(),
 			formatFlag("yaml", "json", "mime", "tree"),
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
-			&cli.StringFlag{Name: "base", Usage: "with -o mime: `FILE` with user data that kops wrote, for its nodeup.sh"},
 			&cli.StringFlag{Name: "dir", Aliases: []string{"d"}, Usage: "with -o tree: write the files to `DIR`, which must be empty or new"},
 		),
 		Action: render,
@@ -41,7 +40,7 @@ Examples:
 }
 
 func render(c *cli.Context) error {
-	_, groups, err := planned(c)
+	in, groups, err := planned(c)
 	if err != nil {
 		return err
 	}
@@ -49,9 +48,6 @@ func render(c *cli.Context) error {
 		return err
 	}
 	format := c.String("output")
-	if c.IsSet("base") && format != "mime" {
-		return report.Hint("add -o mime", "--base goes with -o mime only")
-	}
 	if c.IsSet("dir") && format != "tree" {
 		return report.Hint("add -o tree", "--dir goes with -o tree only")
 	}
@@ -59,7 +55,7 @@ func render(c *cli.Context) error {
 	case "yaml", "json":
 		return renderParts(c, groups, format)
 	case "mime":
-		return renderMIME(c, groups)
+		return in.renderMIME(c, groups)
 	case "tree":
 		return renderTree(c, groups)
 	}
@@ -97,20 +93,14 @@ const nodeupPlaceholder = `#!/bin/sh
 # kops puts its own nodeup.sh here. With --base FILE, a user-data file that kops wrote, it is the real one.
 `
 
-func renderMIME(c *cli.Context, groups []*plan.Group) error {
+func (in *inputs) renderMIME(c *cli.Context, groups []*plan.Group) error {
 	if len(groups) != 1 {
 		return report.Hint("choose one with --group NAME", "-o mime prints the message of one instance group, not of %d", len(groups))
 	}
 	g := groups[0]
-	nodeup := []byte(nodeupPlaceholder)
-	if base := c.String("base"); base != "" {
-		data, err := readInput(c.Context, base, c.App.Reader)
-		if err != nil {
-			return err
-		}
-		if nodeup, err = cloudinit.Nodeup(data); err != nil {
-			return fmt.Errorf("%s: %w", display(base), err)
-		}
+	nodeup := in.sizes.nodeup(g)
+	if nodeup == nil {
+		nodeup = []byte(nodeupPlaceholder)
 	}
 	if g.Unserved == "" {
 		g.SetUserData(g.PlannedUserData())

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -23,6 +23,8 @@ type sizeOptions struct {
 	base     []string // [GROUP=]FILE
 	tooLarge report.Severity
 	stdin    io.Reader
+
+	scripts map[string][]byte // what base holds, by instance group; "" is for all
 }
 
 // newSizeOptions makes too much an error where it would reach the cloud; commands that show things show it.
@@ -36,21 +38,23 @@ func newSizeOptions(c *cli.Context) sizeOptions {
 
 // checkSizes reports user data that its cloud does not take.
 func (in *inputs) checkSizes(ctx context.Context, groups []*plan.Group) error {
-	bases, err := in.sizes.read(ctx, groups)
-	if err != nil {
+	if err := in.sizes.read(ctx, groups); err != nil {
 		return err
 	}
-	plan.CheckSizes(groups, func(g *plan.Group) []byte {
-		if b, ok := bases[g.Name]; ok {
-			return b
-		}
-		return bases[""]
-	}, in.sizes.tooLarge, &in.report)
+	plan.CheckSizes(groups, in.sizes.nodeup, in.sizes.tooLarge, &in.report)
 	return nil
 }
 
-// read returns kops' bootstrap scripts from the files of --base, by instance group; "" is for all.
-func (o sizeOptions) read(ctx context.Context, groups []*plan.Group) (map[string][]byte, error) {
+// nodeup is kops' bootstrap script for a group, nil when --base does not hold it.
+func (o *sizeOptions) nodeup(g *plan.Group) []byte {
+	if b, ok := o.scripts[g.Name]; ok {
+		return b
+	}
+	return o.scripts[""]
+}
+
+// read reads the files of --base.
+func (o *sizeOptions) read(ctx context.Context, groups []*plan.Group) error {
 	var names, roles []string
 	for _, g := range groups {
 		names = append(names, g.Name)
@@ -58,7 +62,7 @@ func (o sizeOptions) read(ctx context.Context, groups []*plan.Group) (map[string
 			roles = append(roles, g.Role)
 		}
 	}
-	bases := map[string][]byte{}
+	o.scripts = map[string][]byte{}
 	for _, arg := range o.base {
 		group, file, named := strings.Cut(arg, "=")
 		if !named {
@@ -66,19 +70,19 @@ func (o sizeOptions) read(ctx context.Context, groups []*plan.Group) (map[string
 		}
 		if named && !slices.Contains(names, group) {
 			remedy := "name one of " + strings.Join(names, ", ")
-			return nil, report.Hint(remedy, "--base %s: there is no instance group %q", arg, group)
+			return report.Hint(remedy, "--base %s: there is no instance group %q", arg, group)
 		}
 		if !named && len(roles) > 1 {
-			return nil, report.Hint("give each its own: --base GROUP=FILE",
+			return report.Hint("give each its own: --base GROUP=FILE",
 				"--base %s: groups of roles %s differ in what kops writes", arg, strings.Join(roles, " and "))
 		}
 		data, err := readInput(ctx, file, o.stdin)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if bases[group], err = budget.ScriptOf(data); err != nil {
-			return nil, report.Hint("give a file such as data/aws_launch_template_GROUP.CLUSTER_user_data", "%s: %w", file, err)
+		if o.scripts[group], err = cloudinit.Nodeup(data); err != nil {
+			return report.Hint("give a file such as data/aws_launch_template_GROUP.CLUSTER_user_data", "%s: %w", display(file), err)
 		}
 	}
-	return bases, nil
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"k8s.io/kops/pkg/apis/kops"
-	"k8s.io/kops/pkg/apis/nodeup"
+	bootconfig "k8s.io/kops/pkg/apis/nodeup"
 	"k8s.io/kops/pkg/assets"
 	"k8s.io/kops/pkg/model/resources"
 	"k8s.io/kops/upup/pkg/fi"
@@ -50,12 +50,12 @@ func bootstrap(t *testing.T, cloud kops.CloudProviderSpec, role kops.InstanceGro
 	cluster.Name = name
 	cluster.Spec.Networking.EgressProxy = proxy
 	ig := &kops.InstanceGroup{Spec: kops.InstanceGroupSpec{Role: role}}
-	boot := &nodeup.BootConfig{
+	boot := &bootconfig.BootConfig{
 		CloudProvider: cluster.GetCloudProvider(), ClusterName: name, InstanceGroupName: "nodes-" + name[:5], InstanceGroupRole: role,
 		NodeupConfigHash: strings.Repeat("A", 43) + "=",
 	}
 	if role == kops.InstanceGroupRoleNode {
-		boot.ConfigServer = &nodeup.ConfigServerOptions{Servers: []string{"https://kops-controller.internal." + name + ":3988/"}, CACertificates: authorities}
+		boot.ConfigServer = &bootconfig.ConfigServerOptions{Servers: []string{"https://kops-controller.internal." + name + ":3988/"}, CACertificates: authorities}
 	} else {
 		base := "s3://state-store-of-" + name[:5] + "/" + name
 		boot.ConfigBase = &base
@@ -101,6 +101,10 @@ func TestEstimatesHoldAgainstKops(t *testing.T) {
 						t.Run(fmt.Sprintf("%s %s %s %s proxy %v", cloud, role, name[:5], authorities, p != nil), func(t *testing.T) {
 							in := budget.Input{Role: string(role), Proxy: p != nil, Runtime: "v1", Hooks: []generator.Hook{hook},
 								Group: generator.InstanceGroup{Name: "nodes", Role: string(role)}}
+							var err error
+							if in.Parts, err = generator.Generate(in.Group, in.Runtime, in.Hooks); err != nil {
+								t.Fatal(err)
+							}
 							estimated, err := budget.Check(in)
 							if err != nil {
 								t.Fatal(err)

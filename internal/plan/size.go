@@ -42,6 +42,7 @@ func (g *Group) sizeInput(base []byte) budget.Input {
 		Group:   generator.InstanceGroup{Cluster: g.Cluster, Name: g.Name, Role: g.Role},
 		Runtime: g.Runtime,
 		Hooks:   g.Resolved,
+		Parts:   g.Parts,
 	}
 	for _, p := range g.UserData() {
 		if !strings.HasPrefix(p.Name, instancegroups.Prefix) {
