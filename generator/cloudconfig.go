@@ -73,14 +73,9 @@ func resolved(n *yaml.Node) *yaml.Node {
 // writePairs writes the keys and values of a mapping, each pair on lines of its own that begin with indent spaces.
 func writePairs(b *strings.Builder, content []*yaml.Node, indent int) {
 	for i := 0; i+1 < len(content); i += 2 {
-		b.WriteString(strings.Repeat(" ", indent))
-		writePair(b, content[i], content[i+1], indent)
+		b.WriteString(strings.Repeat(" ", indent) + scalarNode(resolved(content[i])) + ":")
+		writeValue(b, resolved(content[i+1]), indent, indent+2)
 	}
-}
-
-func writePair(b *strings.Builder, key, value *yaml.Node, indent int) {
-	b.WriteString(scalarNode(resolved(key)) + ":")
-	writeValue(b, resolved(value), indent, indent+2)
 }
 
 // writeValue writes what follows "key:" or "-". Lists stand at indent, mappings at deeper.
@@ -106,14 +101,19 @@ func writeValue(b *strings.Builder, n *yaml.Node, indent, deeper int) {
 func writeEntry(b *strings.Builder, n *yaml.Node, indent int) {
 	n = resolved(n)
 	b.WriteString(strings.Repeat(" ", indent) + "-")
-	switch {
-	case n.Kind == yaml.MappingNode && len(n.Content) > 0 && tagged(n) == "":
-		b.WriteByte(' ')
-		writePair(b, n.Content[0], n.Content[1], indent+2)
-		writePairs(b, n.Content[2:], indent+2)
-	default:
+	if len(n.Content) == 0 || tagged(n) != "" {
 		writeValue(b, n, indent+2, indent+2)
+		return
 	}
+	var nested strings.Builder
+	if n.Kind == yaml.MappingNode {
+		writePairs(&nested, n.Content, indent+2)
+	} else {
+		for _, c := range n.Content {
+			writeEntry(&nested, c, indent+2)
+		}
+	}
+	b.WriteString(nested.String()[indent+1:]) // begins on the line of the dash
 }
 
 // scalarNode returns a scalar, or an empty collection, on one line.

@@ -12,7 +12,7 @@ import (
 type gateEntry struct {
 	dropIn string // NNN-NAME
 	hook   string
-	pull   string // Wants or OnSuccess, of kops-configuration.service
+	post   bool // started when nodeup has succeeded; else before it starts
 	units  []string
 }
 
@@ -24,14 +24,14 @@ func gateEntries(hooks []*hook) []gateEntry {
 		if h.Phase == Boot {
 			continue
 		}
-		e := gateEntry{dropIn: dropInName(h), hook: h.Name, pull: "Wants"}
+		e := gateEntry{dropIn: dropInName(h), hook: h.Name}
 		switch h.Phase {
 		case PreNodeup:
 			e.units = append([]string{kopsConfiguration, kubelet}, h.Before...)
 		case PreKubelet:
 			e.units = append([]string{kubelet}, h.Before...)
 		case PostNodeup, PostKubelet:
-			e.pull = "OnSuccess"
+			e.post = true
 		}
 		if i+1 < len(hooks) && chained(h.Phase, hooks[i+1].Phase) {
 			e.units = append(e.units, UnitName(hooks[i+1].Name))
@@ -50,14 +50,27 @@ func chained(p, next Phase) bool {
 // dropInName returns NNN-NAME: names are sorted by systemd and read by people.
 func dropInName(h *hook) string { return fmt.Sprintf("%03d-%s", 500+h.Weight, h.Name) }
 
+// What makes kops-configuration.service start a hook, up to the name of its unit. ExecStartPost= runs when nodeup has
+// succeeded, and only then: OnSuccess= also fires when somebody stops nodeup half way, and systemd 247 lacks it.
+const (
+	pullBefore = "Wants="
+	pullAfter  = "[Service]\nExecStartPost=-systemctl --no-block start "
+)
+
 func gateScript(rt *templates.Runtime, ig InstanceGroup, entries []gateEntry) string {
 	var lines []string
 	for _, e := range entries {
-		words := []string{"hook", e.dropIn, e.pull}
+		words := []string{"hook", e.dropIn, pullBefore}
+		if e.post {
+			words[2] = `"$post"`
+		}
 		for _, u := range e.units {
 			words = append(words, shellWord(u))
 		}
 		lines = append(lines, strings.Join(words, " "))
+	}
+	if slices.ContainsFunc(entries, func(e gateEntry) bool { return e.post }) {
+		lines = append([]string{"post='" + pullAfter + "'"}, lines...)
 	}
 	return strings.NewReplacer(
 		"@cluster@", ig.Cluster,
@@ -70,12 +83,16 @@ func gateScript(rt *templates.Runtime, ig InstanceGroup, entries []gateEntry) st
 // dropIns returns the files that the gate writes on the node, sorted by path.
 func dropIns(entries []gateEntry) []NodeFile {
 	content := map[string]string{}
-	add := func(unit string, e gateEntry, lines ...string) {
+	add := func(unit string, e gateEntry, line, second string) {
 		path := "/etc/systemd/system/" + unit + ".d/kopshook-" + e.dropIn + ".conf"
-		content[path] += "[Unit]\n" + strings.Join(lines, "\n") + "\n"
+		content[path] += "[Unit]\n" + line + "\n" + second + "\n"
 	}
 	for _, e := range entries {
-		add(kopsConfiguration, e, e.pull+"="+UnitName(e.hook))
+		pull := pullBefore
+		if e.post {
+			pull = pullAfter
+		}
+		add(kopsConfiguration, e, pull+UnitName(e.hook), "")
 		for _, u := range e.units {
 			add(u, e, "After="+UnitName(e.hook), "AssertPathExists=/run/kopshook/ok/"+e.hook)
 		}

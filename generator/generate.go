@@ -31,13 +31,49 @@ type model struct {
 //
 // A hook's part depends on that hook alone and on the name of its predecessor; instance groups differ in the gate.
 func Generate(ig InstanceGroup, runtime string, hooks []Hook) ([]UserData, error) {
+	return generate(ig, runtime, hooks, (*hook).part)
+}
+
+// Memo is Generate for many instance groups that share hooks: it makes each part once. The parts are those of Generate.
+// The zero value is ready for use, by one goroutine at a time.
+type Memo struct {
+	parts map[memoKey]UserData
+}
+
+// memoKey is what a hook's part depends on. Two hooks that are not told apart by id must be equal.
+type memoKey struct {
+	id, predecessor, runtime string
+}
+
+// Generate is like the function of that name. ids holds, for each hook, a name under which no other hook was or will be
+// given to the Memo.
+func (m *Memo) Generate(ig InstanceGroup, runtime string, hooks []Hook, ids []string) ([]UserData, error) {
+	if m.parts == nil {
+		m.parts = map[memoKey]UserData{}
+	}
+	byName := map[string]string{}
+	for i, h := range hooks {
+		byName[h.Name] = ids[i]
+	}
+	return generate(ig, runtime, hooks, func(h *hook) UserData {
+		key := memoKey{byName[h.Name], h.predecessor, runtime}
+		part, ok := m.parts[key]
+		if !ok {
+			part = h.part()
+			m.parts[key] = part
+		}
+		return part
+	})
+}
+
+func generate(ig InstanceGroup, runtime string, hooks []Hook, part func(*hook) UserData) ([]UserData, error) {
 	m, err := newModel(ig, runtime, hooks)
 	if err != nil {
 		return nil, err
 	}
 	parts := m.runtimeParts()
 	for _, h := range m.hooks {
-		parts = append(parts, h.part())
+		parts = append(parts, part(h))
 	}
 	return parts, nil
 }
@@ -84,6 +120,9 @@ func (m *model) runtimeParts() []UserData {
 	}
 	if slices.ContainsFunc(m.hooks, (*hook).fetches) {
 		parts = append(parts, UserData{"kopshook-003-fetch.sh", boothook, m.runtime.Fetch})
+	}
+	if slices.ContainsFunc(m.hooks, func(h *hook) bool { return h.Phase == PostKubelet }) {
+		parts = append(parts, UserData{"kopshook-004-kubelet.sh", boothook, m.runtime.Kubelet})
 	}
 	return parts
 }
@@ -169,4 +208,5 @@ var installed = map[string]string{
 	"kopshook-001-runtime.sh": "run",
 	"kopshook-002-reboot.sh":  "reboot",
 	"kopshook-003-fetch.sh":   "fetch",
+	"kopshook-004-kubelet.sh": "kubelet",
 }

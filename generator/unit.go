@@ -12,7 +12,6 @@ import (
 const (
 	kopsConfiguration = "kops-configuration.service"
 	kubelet           = "kubelet.service"
-	healthz           = "http://127.0.0.1:10248/healthz"
 )
 
 // UnitName returns the systemd unit of a hook.
@@ -49,9 +48,10 @@ func (h *hook) unitOrder() string {
 // unitExtras returns the lines of the unit that few hooks need.
 func (h *hook) unitExtras() string {
 	var b strings.Builder
-	if h.Phase == PostNodeup || h.Phase == PostKubelet {
-		// OnSuccess= also fires when nodeup is stopped or restarted half way: 1 is CLD_EXITED
-		b.WriteString("ExecCondition=/bin/sh -c '[ \"$$(systemctl show -P ExecMainCode kops-configuration)\" = 1 ]'\n")
+	if len(h.Before) > 0 {
+		// what the image starts at boot has already failed for want of the hook on the first one; "enabled" is literal,
+		// so that a unit that nobody wants stays down
+		b.WriteString("ExecStartPost=-/bin/sh -c 'for u; do [ \"$$(systemctl is-enabled \"$$u\")\" != enabled ] || systemctl start --no-block \"$$u\"; done' - " + join(h.Before) + "\n")
 	}
 	if len(h.RebootExitCodes) > 0 {
 		fmt.Fprintf(&b, "ExecStartPost=/bin/rm -f /var/lib/kopshook/%s.reboots\n", h.Name)
@@ -66,10 +66,13 @@ func (h *hook) unitExtras() string {
 // runner has in hand, and yet no unit starts for ever.
 func (h *hook) unitTimeout() int {
 	const (
-		attempt = 9 + 5   // timeout -k, and until all processes are gone
-		around  = 10 * 60 // writing back what the hook wrote to a slow disk
+		attempt = 9 + 5 // timeout -k, and until all processes are gone
 		reboot  = 10*60 + 5*60
 	)
+	around := 10 * 60 // writing back what the hook wrote to a slow disk
+	if h.Phase == PreShutdown {
+		around = 60
+	}
 	total := around + h.Attempts*(seconds(h.Timeout)+attempt)
 	delay := seconds(h.RetryDelay)
 	for range h.Attempts - 1 {
@@ -100,33 +103,41 @@ func (h *hook) runArguments(hash string) string {
 			after += " " + strconv.Itoa(code)
 		}
 	}
-	args := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.Timeout)), after}
-	args = append(args, environment(h.Env)...)
-	var b strings.Builder
-	for _, a := range append(args, h.command()...) {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(argument(a))
+	settings := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.Timeout)), after}
+	command, args := h.command()
+	lines := []string{join(settings)}
+	if env := environment(h.Env); len(env) > 0 {
+		lines = append(lines, join(env))
 	}
-	return b.String()
+	if len(lines)+len(args) == 1 {
+		return join(append(settings, command...))
+	}
+	lines = append(lines, join(command))
+	if len(args) > 0 {
+		lines = append(lines, join(args))
+	}
+	return strings.Join(lines, " \\\n  ")
+}
+
+// join returns arguments on one line of ExecStart=.
+func join(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = argument(a)
+	}
+	return strings.Join(quoted, " ")
 }
 
 // command returns what one attempt runs: the script itself, or a shell that takes the steps one after the other. The
 // shell's text is ours alone: what comes from the spec are its arguments.
-func (h *hook) command() []string {
-	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil && h.Phase != PostKubelet {
-		return execute(h.Scripts[0].Name, h.Scripts[0].Content)
+func (h *hook) command() (command, args []string) {
+	if h.Phase == PostKubelet {
+		command = []string{"/bin/sh", "/opt/kopshook/bin/kubelet"}
+	}
+	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil {
+		return append(command, execute(h.Scripts[0].Name, h.Scripts[0].Content)...), nil
 	}
 	s := steps{label: "script"}
-	flags := "-exc" // so that the journal shows each step
-	if h.Phase == PostKubelet {
-		flags = "-ec"
-		s.in("kubelet")
-		url := s.arg(healthz)
-		s.add("until { curl --noproxy '*' -fso /dev/null %s || wget --no-proxy -qO /dev/null %s; } 2> /dev/null; do sleep 1; done", url, url)
-		s.add("set -x")
-	}
 	h.placeFiles(&s)
 	for i, script := range h.Scripts {
 		switch {
@@ -144,9 +155,10 @@ func (h *hook) command() []string {
 		s.run("verify", h.Verify)
 	}
 	if len(s.text) == 0 {
-		return []string{"/bin/true"}
+		return append(command, "/bin/true"), nil
 	}
-	return append([]string{"/bin/sh", flags, strings.Join(s.text, "; "), "/run/kopshook/ok/" + h.Name + "~"}, s.args...)
+	// -x, so that the journal shows each step
+	return append(command, "/bin/sh", "-exc", strings.Join(s.text, "; ")), append([]string{"/run/kopshook/ok/" + h.Name + "~"}, s.args...)
 }
 
 // placeFiles adds the steps that put files and drop-ins in place.

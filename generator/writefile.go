@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -46,6 +47,7 @@ func gzipped(content []byte) []byte {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err == nil {
+		w.ModTime = time.Unix(0, 0) // "no time stamp is available" (RFC 1952)
 		_, err = w.Write(content)
 	}
 	if err == nil {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # kopshook v1: fetch PATH MODE OWNER SHA256 URL...: the URLs are mirrors of the same bytes
 set -u
-[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/fetch # as cloud-init starts it
+[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/fetch # by cloud-init
 path=$1 mode=$2 owner=$3 want=$4 part=fetched-$4
 shift 4
 is() { # FILE

@@ -2,11 +2,9 @@
 # kopshook v1: units wait for their hooks. Runs on every boot, before cloud-init's modules.
 set -eu
 r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system first=false reload=
-add() { # DROP-IN LINE...
-  f=$1
-  mkdir -p "${f%/*}"
-  shift
-  printf '%s\n' '[Unit]' "$@" >> "$f"
+add() { # DROP-IN LINE [LINE]
+  mkdir -p "${1%/*}"
+  printf '%s\n' '[Unit]' "$2" "${3-}" >> "$1"
 }
 closed() { # no gate: nothing may start
   for u in kops-configuration kubelet; do add /run/systemd/system/$u.service.d/kopshook.conf AssertPathExists=/gate-broken; done
@@ -15,7 +13,7 @@ closed() { # no gate: nothing may start
 hook() { # NNN-NAME PULL UNIT...: PULL starts it, each UNIT waits for it
   c=kopshook-$1.conf h=${1#*-}
   echo "$i" > "hook/$h"
-  add "gate/kops-configuration.service.d/$c" "$2=kopshook-$h.service"
+  add "gate/kops-configuration.service.d/$c" "$2kopshook-$h.service"
   shift 2
   for u; do add "gate/$u.d/$c" "After=kopshook-$h.service" "AssertPathExists=$r/ok/$h"; done
 }
@@ -31,11 +29,11 @@ echo "exec env HOME=/root KOPSHOOK_CLUSTER=@cluster@ KOPSHOOK_INSTANCE_GROUP=@gr
 @hooks@
 cd gate
 for f in */*; do
-  [ "$(cat "$f")" != "$(cat "$e/$f" 2>&1)" ] || continue
-  t=$e/${f%/*}/.kopshook
-  install -Dm 644 "$f" "$t"
-  sync "$t"
-  mv "$t" "$e/$f"
+  t=$e/$f
+  [ "$(cat "$f")" != "$(cat "$t" 2>&1)" ] || continue
+  install -Dm644 "$f" "$t~"
+  sync "$t~"
+  mv "$t~" "$t"
   reload=1
 done
 cd $e

@@ -1,7 +1,7 @@
 #!/bin/sh
 # kopshook v1: reboot HOOK CODE... STATUS: reboots when an attempt of the hook ended with one of the codes
 set -u
-[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/reboot # as cloud-init starts it
+[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/reboot # by cloud-init
 hook=$1 counter=/var/lib/kopshook/$1.reboots n=0 asked=
 shift
 for status; do :; done

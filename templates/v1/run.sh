@@ -1,10 +1,10 @@
 #!/bin/sh
 # kopshook v1: run HOOK PHASE HASH once|every block|continue ATTEMPTS DELAY TIMEOUT AFTER COMMAND...
 set -fu
-[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/run # as cloud-init starts it
+[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/run # by cloud-init
 r=/run/kopshook s=/var/lib/kopshook h=$1 phase=$2 hash=$3 how=$4 fail=$5 max=$6 delay=$7 limit=$8 after=$9 n=0 rc=0
 shift 9
-read -r i < "$r/hook/$h" || exit 0 # not a hook of this machine
+read -r i < "$r/hook/$h" || exit 0 # not of this machine
 began=$(date -u +%FT%TZ) f=$s/status/$h.json d=$s/$i/$h ok=$r/ok/$h c=system.slice/kopshook-$h.service/attempt
 cd /sys/fs/cgroup/systemd 2> /dev/null || cd /sys/fs/cgroup || exit
 status() { # STATE [REASON]
@@ -17,7 +17,7 @@ try() (
   echo 0 > "$c/cgroup.procs"
   cd "/opt/kopshook/hooks/$h" || exit
   exec timeout -vk 9 "$limit" /bin/sh $r/with KOPSHOOK_HOOK="$h" KOPSHOOK_PHASE="$phase" KOPSHOOK_ATTEMPT=$n KOPSHOOK_NODE_NAME="$(uname -n)" \
-    KOPSHOOK_NODE_IP="$(hostname -I | cut -d' ' -f1)" KOPSHOOK_NODE_ARCH="$(uname -m | sed 's/x86_64/amd64/;s/aarch64/arm64/')" "$@"
+    KOPSHOOK_NODE_IP="$(hostname -I | cut -d' ' -f1)" KOPSHOOK_NODE_ARCH="$(uname -m | sed 's/x86_/amd/;s/aarch/arm/')" "$@"
 )
 if [ -e "$s/skip/$h" ]; then
   status skipped
@@ -41,7 +41,7 @@ elif [ "$how" = every ] || [ ! -e "$d" ]; then
     if [ $n = "$max" ]; then
       status failed "$why"
       journalctl --sync
-      journalctl -bqu "kopshook-$h" -n 9 --no-pager > /dev/console
+      journalctl -qn9 -u "kopshook-$h" -b --no-pager > /dev/console
       [ "$fail" = block ] || : > "$ok"
       exit $rc
     fi
