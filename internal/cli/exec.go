@@ -33,8 +33,8 @@ The command's output, terminal, signals and exit code pass through. Exit codes o
 failed, 126 when the command cannot be started, 127 when it is not found, 2 when the specs or options are wrong.
 
 Examples:
-   kopshook exec examples/cluster-hooks/hooks.yaml -- kops rolling-update cluster --name main.example.com --yes
-   kopshook exec --dry-run examples/cluster-hooks/hooks.yaml -- kops delete cluster --name main.example.com --yes`,
+   kopshook exec examples/cluster-hooks/cluster-hooks.yaml -- kops rolling-update cluster --name main.example.com --yes
+   kopshook exec --dry-run examples/cluster-hooks/cluster-hooks.yaml -- kops delete cluster --name main.example.com --yes`,
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "report", Usage: "write what ran to `FILE`: JSON if it ends in .json, JUnit if it ends in .xml, else text; may be repeated"},
 			&cli.DurationFlag{Name: "max-wait", Value: 30 * time.Minute, Usage: "how long extensions may hold the command back"},

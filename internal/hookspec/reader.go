@@ -62,6 +62,22 @@ func ReadKind(file string, data []byte, objects []*Object, r *report.Report, rea
 	r.Merge(&found)
 }
 
+// ReadYAML returns the documents of a file, YAML or JSON, of any kind. It reports what keeps the file from being read.
+func ReadYAML(file string, data []byte, r *report.Report) []*yaml.Node {
+	roots, breaks := parse(file, data, r)
+	var restore func(n *yaml.Node)
+	restore = func(n *yaml.Node) {
+		n.Value, _ = breaks.restore(n.Value)
+		for _, child := range n.Content {
+			restore(child)
+		}
+	}
+	for _, root := range roots {
+		restore(root)
+	}
+	return roots
+}
+
 // Fields yields the known fields of an object in the order of the document, and reports the others and those that are
 // missing.
 func (r *Reader) Fields(v Value, o *Object) iter.Seq2[string, Value] {
