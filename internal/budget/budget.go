@@ -129,14 +129,7 @@ func (in *Input) totals(ours []generator.UserData) (low, high int) {
 // exact says whether kops' script is known. A Bastion has none.
 func (in *Input) exact() bool { return in.Base != nil || in.Role == "Bastion" }
 
-func (in *Input) script() script {
-	s := scripts[in.Role]
-	if in.Proxy && in.Role != "Bastion" {
-		s.low += proxy.low
-		s.high += proxy.high
-	}
-	return s
-}
+func (in *Input) script() script { return scriptOf(in.Role, in.Group.Cluster, in.Proxy) }
 
 // items lists what takes how much: kops' script, the user's parts, the runtime, each hook.
 func (in *Input) items(packed []generator.UserData) []Item {

@@ -50,6 +50,8 @@ func input(hooks ...generator.Hook) Input {
 	}
 }
 
+var node = scriptOf("Node", "c.example.com", false)
+
 func check(t *testing.T, in Input) *Result {
 	t.Helper()
 	var err error
@@ -89,7 +91,7 @@ func TestSizesAreThoseOfTheMessage(t *testing.T) {
 	}
 	in.Base = nil
 	r = check(t, in)
-	if r.Exact || r.High-r.Low != scripts["Node"].high-scripts["Node"].low {
+	if r.Exact || r.High-r.Low != node.high-node.low {
 		t.Errorf("estimated: %d to %d", r.Low, r.High)
 	}
 	in.Role, in.Group.Role = "Bastion", "Bastion"
@@ -129,7 +131,7 @@ func TestCompressedSizesComeTrue(t *testing.T) {
 
 func TestVerdicts(t *testing.T) {
 	// what is beside the script of hook a
-	rest := check(t, input(hook("a", line(1000)))).Low - 1000 - scripts["Node"].low
+	rest := check(t, input(hook("a", line(1000)))).Low - 1000 - node.low
 	room := 16384 - rest
 	for name, c := range map[string]struct {
 		cloud kops.CloudProviderID
@@ -139,10 +141,10 @@ func TestVerdicts(t *testing.T) {
 		want  Verdict
 	}{
 		"far below":                                    {"aws", 1000, false, nil, Fits},
-		"below the highest estimate":                   {"aws", room - scripts["Node"].high - 100, false, nil, Fits},
-		"above the highest estimate":                   {"aws", room - scripts["Node"].high + 100, false, nil, MayNotFit},
-		"above the lowest estimate":                    {"aws", room - scripts["Node"].low + 200, false, nil, TooLarge},
-		"a proxy takes more":                           {"aws", room - scripts["Node"].high - 100, true, nil, MayNotFit},
+		"below the highest estimate":                   {"aws", room - node.high - 100, false, nil, Fits},
+		"above the highest estimate":                   {"aws", room - node.high + 100, false, nil, MayNotFit},
+		"above the lowest estimate":                    {"aws", room - node.low + 200, false, nil, TooLarge},
+		"a proxy takes more":                           {"aws", room - node.high - 100, true, nil, MayNotFit},
 		"exactly the limit":                            {"aws", 0, false, line(16384 - check(t, exactly(hook("a", line(1000)))).High + 1), Fits},
 		"a byte more":                                  {"aws", 0, false, line(16384 - check(t, exactly(hook("a", line(1000)))).High + 2), TooLarge},
 		"other clouds take more":                       {"hetzner", 12000, false, nil, Fits},

@@ -38,22 +38,45 @@ var limits = map[kops.CloudProviderID]Limit{
 	kops.CloudProviderScaleway: {Cloud: "Scaleway", Bytes: 127998},
 }
 
-// script is what kops' bootstrap script takes, in bytes, from the least to what may be expected. Measured with kops
-// 1.36.2 (internal/kopscheck does so again): 3,813 to 3,975 on a control plane, 5,021 to 6,345 on a worker. Low is of
-// short names, and of one certificate authority of RSA 2048; high of a cluster name with 91 characters and, as during
-// a rotation, two authorities.
+// script is what kops' bootstrap script takes, in bytes: the least that is possible, and what is to be expected.
 type script struct{ low, high int }
 
-var scripts = map[string]script{
-	"ControlPlane": {3700, 4300},
-	"APIServer":    {3700, 4300},
-	"Node":         {4900, 6500},
-	"Bastion":      {0, 0}, // has none
+// usual sizes of the script beside the cluster's name, which stands there twice. Measured with kops 1.36.2;
+// internal/kopscheck does so again. A worker's holds the cluster's certificate authority, as kops makes it of RSA 2048:
+// one of the user's own with ECDSA takes 500 bytes less. While authorities are rotated there are two, which takes 1,170
+// bytes more; that is not expected here.
+var usual = map[string]script{
+	"ControlPlane": {3790 - 150, 3790 + 400},
+	"APIServer":    {3790 - 150, 3790 + 400},
+	"Node":         {5000 - 600, 5000 + 300},
+	"Bastion":      {}, // has none
 }
 
 // proxy is what spec.networking.egressProxy adds to the script: its address stands there eight times, the exclusions
 // four times.
 var proxy = script{700, 2000}
+
+// unknownName are the lengths of a cluster's name that is not known.
+var unknownName = script{5, 60}
+
+// scriptOf estimates.
+func scriptOf(role, cluster string, hasProxy bool) script {
+	s := usual[role]
+	if role == "Bastion" {
+		return s
+	}
+	name := script{len(cluster), len(cluster)}
+	if cluster == "" {
+		name = unknownName
+	}
+	s.low += 2 * name.low
+	s.high += 2 * name.high
+	if hasProxy {
+		s.low += proxy.low
+		s.high += proxy.high
+	}
+	return s
+}
 
 // CloudOf returns kops' name for the cloud of an instance group: the cluster's, else, since manifests of groups are
 // often piped alone, what the group's image and fields tell; "" when they do not.

@@ -136,17 +136,23 @@ func (m *Remedy) hint(r *Result) string {
 		}
 		steps = append(steps, "url: and sha256: in place of the content of "+list(files))
 	}
-	var exact string
-	if !r.Exact {
-		exact = "; --base FILE, with user data that `kops update cluster --target=terraform` wrote, makes the estimate exact"
+	do := strings.Join(steps, ", and ")
+	switch {
+	case m.Suffices:
+		do += fmt.Sprintf(" makes it %s bytes", thousands(m.High))
+	case do == "":
+		do = "make scripts shorter, or move their bulk into files with url: and sha256:"
+	default:
+		do = fmt.Sprintf("even %s leaves %s bytes: move the bulk of the scripts into files with url: and sha256:", do, thousands(m.High))
 	}
-	if !m.Suffices {
-		if len(steps) == 0 {
-			return "make scripts shorter: nothing here can be compressed or moved to url:" + exact
-		}
-		return fmt.Sprintf("even %s leaves %s bytes: move the bulk of the scripts into files with url: and sha256:", strings.Join(steps, ", and "), thousands(m.High)) + exact
+	if r.Exact {
+		return do
 	}
-	return fmt.Sprintf("%s makes it %s bytes", strings.Join(steps, ", and "), thousands(m.High)) + exact
+	const exact = "--base FILE, with user data that `kops update cluster --target=terraform` wrote, makes the estimate exact"
+	if r.Verdict == MayNotFit {
+		return exact + "; " + do
+	}
+	return do + "; " + exact
 }
 
 func list(words []string) string {

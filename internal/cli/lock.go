@@ -30,7 +30,7 @@ fetches nothing: exit code 1 when a source is missing in a lock file, or no long
 
 Examples:
    kopshook lock -f examples/gpu
-   kopshook lock -f examples/gpu --update nvidia-driver
+   kopshook lock -f examples/gpu --update
    kopshook lock -f examples/gpu --check`,
 		Flags: append([]cli.Flag{
 			specFlag(),

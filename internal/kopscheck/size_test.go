@@ -93,34 +93,44 @@ func TestEstimatesHoldAgainstKops(t *testing.T) {
 	one := authority(t)
 	hook := generator.Hook{Name: "a", Phase: generator.PreNodeup, Attempts: 1, Timeout: time.Minute,
 		Scripts: []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\ntrue\n")}}}
+	size := func(t *testing.T, in budget.Input) *budget.Result {
+		t.Helper()
+		var err error
+		if in.Parts, err = generator.Generate(in.Group, in.Runtime, in.Hooks); err != nil {
+			t.Fatal(err)
+		}
+		r, err := budget.Check(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
 	for cloud, spec := range clouds {
 		for _, role := range []kops.InstanceGroupRole{kops.InstanceGroupRoleNode, kops.InstanceGroupRoleControlPlane, kops.InstanceGroupRoleAPIServer} {
 			for _, name := range []string{"k.example.com", strings.Repeat("long.", 16) + "example.com"} {
-				for authorities, ca := range map[string]string{"one authority": one, "two": one + authority(t)} {
-					for _, p := range []*kops.EgressProxySpec{nil, proxy} {
-						t.Run(fmt.Sprintf("%s %s %s %s proxy %v", cloud, role, name[:5], authorities, p != nil), func(t *testing.T) {
-							in := budget.Input{Role: string(role), Proxy: p != nil, Runtime: "v1", Hooks: []generator.Hook{hook},
-								Group: generator.InstanceGroup{Name: "nodes", Role: string(role)}}
-							var err error
-							if in.Parts, err = generator.Generate(in.Group, in.Runtime, in.Hooks); err != nil {
-								t.Fatal(err)
-							}
-							estimated, err := budget.Check(in)
-							if err != nil {
-								t.Fatal(err)
-							}
-							in.Base = bootstrap(t, spec, role, name, ca, p)
-							exact, err := budget.Check(in)
-							if err != nil {
-								t.Fatal(err)
-							}
-							if exact.High < estimated.Low || exact.High > estimated.High {
-								t.Errorf("%d bytes, estimated %d to %d", exact.High, estimated.Low, estimated.High)
-							}
-						})
-					}
+				for _, p := range []*kops.EgressProxySpec{nil, proxy} {
+					t.Run(fmt.Sprintf("%s %s %s proxy %v", cloud, role, name[:5], p != nil), func(t *testing.T) {
+						in := budget.Input{Role: string(role), Proxy: p != nil, Runtime: "v1", Hooks: []generator.Hook{hook},
+							Group: generator.InstanceGroup{Cluster: name, Name: "nodes", Role: string(role)}}
+						estimated := size(t, in)
+						in.Base = bootstrap(t, spec, role, name, one, p)
+						exact := size(t, in)
+						if exact.High < estimated.Low || exact.High > estimated.High {
+							t.Errorf("%d bytes, estimated %d to %d", exact.High, estimated.Low, estimated.High)
+						}
+						in.Base, in.Group.Cluster = nil, ""
+						if e := size(t, in); p == nil && (exact.High < e.Low || name[0] == 'k' && exact.High > e.High) {
+							t.Errorf("%d bytes, estimated %d to %d without the cluster's name", exact.High, e.Low, e.High)
+						}
+					})
 				}
 			}
 		}
+	}
+	// docs/size.md says how much a second authority takes
+	worker := kops.InstanceGroupRoleNode
+	more := len(bootstrap(t, clouds["aws"], worker, "k.example.com", one+authority(t), nil)) - len(bootstrap(t, clouds["aws"], worker, "k.example.com", one, nil))
+	if more < 1100 || more > 1200 {
+		t.Errorf("a second authority takes %d bytes", more)
 	}
 }
