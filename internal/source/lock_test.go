@@ -419,6 +419,16 @@ func TestCache(t *testing.T) {
 		if n := requests.Load(); n != 2 {
 			t.Errorf("%d requests", n)
 		}
+		srv.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			requests.Add(1)
+			w.WriteHeader(http.StatusNotFound)
+		})
+		l = again(l)
+		l.CacheDir = t.TempDir()
+		l.Prefetch(context.Background(), refsOf(spec, srv.URL+"/x.sh"))
+		if _, err := l.Load(context.Background(), Ref{spec, srv.URL + "/x.sh", true}); err == nil || requests.Load() != 3 {
+			t.Errorf("%d requests, error %v", requests.Load(), err)
+		}
 	})
 	t.Run("a full disk", func(t *testing.T) {
 		_, err := fetchNew(t, src, func(l *Loader) {

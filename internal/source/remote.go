@@ -106,7 +106,7 @@ func (l *Loader) locked(ctx context.Context, a *address, e *Entry, vendor string
 			return files, err
 		}
 	}
-	v, err, _ := l.flights.Do(e.Source, func() (any, error) {
+	v, err := l.once(e.Source, func() (any, error) {
 		if files, ok := l.cache.files(e); ok {
 			return files, nil
 		}
@@ -130,9 +130,29 @@ func (l *Loader) locked(ctx context.Context, a *address, e *Entry, vendor string
 	return v.([]File), nil
 }
 
+// once does the work for a source once at a time. A failure stays one: it was tried several times already.
+func (l *Loader) once(key string, do func() (any, error)) (any, error) {
+	v, err, _ := l.flights.Do(key, func() (any, error) {
+		l.mu.Lock()
+		err := l.failed[key]
+		l.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		v, err := do()
+		if err != nil && !errors.Is(err, context.Canceled) {
+			l.mu.Lock()
+			l.failed[key] = err
+			l.mu.Unlock()
+		}
+		return v, err
+	})
+	return v, err
+}
+
 // pinned returns the files of a source that is in no lock file and carries a SHA-256.
 func (l *Loader) pinned(ctx context.Context, a *address) (files []File, dir bool, err error) {
-	v, err, _ := l.flights.Do(a.key, func() (any, error) {
+	v, err := l.once(a.key, func() (any, error) {
 		if raw, ok := l.cache.get(a.pin); ok {
 			return l.unpack(ctx, a, raw)
 		}

@@ -88,6 +88,8 @@ type Loader struct {
 	mu    sync.Mutex
 	locks map[string]*lockState // by path of the lock file
 	used  map[string]use        // by key of the source
+	// failed are sources that could not be had, by key
+	failed map[string]error
 
 	// for tests
 	client roundTripper
@@ -129,6 +131,7 @@ func (l *Loader) setUp() {
 		l.progress = newProgress(l.Progress)
 		l.locks = map[string]*lockState{}
 		l.used = map[string]use{}
+		l.failed = map[string]error{}
 		if l.vfs == nil {
 			l.vfs = vfs.NewVFSContext()
 		}
