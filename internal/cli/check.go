@@ -27,7 +27,7 @@ manifest and of the specs, byte for byte.
 Examples:
    kopshook check golden/gpu/cluster.yaml -f examples/gpu
    kopshook check --forecast examples/mixed/cluster.yaml -f examples/gpu
-   kopshook check --user-data examples/terraform/user_data golden/gpu/cluster.yaml -f examples/gpu
+   kopshook render -o mime -g gpu-a cluster.yaml -f hooks.yaml | kopshook check --user-data - -g gpu-a cluster.yaml -f hooks.yaml
    kops get ig --name my.cluster -o yaml | kopshook check -f hooks.yaml -`,
 		Flags: append(planFlags(),
 			&cli.BoolFlag{Name: "forecast", Usage: "print what a difference means as Markdown"},

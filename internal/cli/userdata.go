@@ -25,7 +25,8 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 		if err != nil {
 			return false, err
 		}
-		nodeup, has, err := cloudinit.Parts(plainUserData(data))
+		data = plainUserData(data)
+		nodeup, has, err := cloudinit.Parts(data)
 		if err != nil {
 			return false, report.Hint("give the file that kops writes, such as data/aws_launch_template_NAME_user_data", "%s: %w", display(name), err)
 		}
@@ -40,14 +41,13 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 		for _, p := range g.UserData() {
 			want = append(want, cloudinit.Part(p))
 		}
-		wrong := compareParts(want, has)
-		if len(wrong) == 0 {
+		if bytes.Equal(data, cloudinit.Message(nodeup, g.Role, want)) {
 			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", display(name), g.Name)
 			continue
 		}
 		fine = false
 		fmt.Fprintf(c.App.Writer, "%s: does not hold what the specs say for instance group %s\n", display(name), g.Name)
-		for _, w := range wrong {
+		for _, w := range compareParts(want, has) {
 			fmt.Fprintf(c.App.Writer, "  %s\n", w)
 		}
 	}
@@ -130,13 +130,8 @@ func compareParts(want, has []cloudinit.Part) []string {
 		}
 		wrong = append(wrong, fmt.Sprintf("has: %s, %s", p.Name, whose))
 	}
-	if len(wrong) > 0 {
-		return wrong
+	if len(wrong) == 0 {
+		wrong = []string{"has the parts in another order or framing"}
 	}
-	for i := range want {
-		if want[i] != has[i] {
-			return []string{"has the parts in another order"}
-		}
-	}
-	return nil
+	return wrong
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Parts takes user data that kops wrote apart again: Message(nodeup, role, parts) for a role other than Bastion, whose
-// messages have no nodeup. Content that holds a boundary line cannot be told from two parts, by cloud-init neither.
+// Parts takes user data that kops wrote apart again, as Message put it together. nodeup is nil for a bastion. Content that holds a boundary line cannot be told from two parts, by cloud-init neither.
 func Parts(userData []byte) (nodeup []byte, parts []Part, err error) {
 	if bytes.HasPrefix(userData, []byte("#!")) {
 		return userData, nil, nil
@@ -40,4 +39,13 @@ func Parts(userData []byte) (nodeup []byte, parts []Part, err error) {
 		parts = append(parts, p)
 	}
 	return nodeup, parts, nil
+}
+
+// Nodeup returns kops' bootstrap script of user data that kops wrote.
+func Nodeup(userData []byte) ([]byte, error) {
+	nodeup, _, err := Parts(userData)
+	if err == nil && nodeup == nil {
+		err = errors.New("holds no " + NodeupName + ": it is that of a bastion")
+	}
+	return nodeup, err
 }
