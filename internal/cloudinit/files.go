@@ -12,11 +12,11 @@ import (
 // files is what is known of the node's file system: the folders that every Linux has, and what write_files makes.
 type files struct {
 	folders map[string]bool
-	written map[string]bool
+	written map[string]uint32 // mode of each
 }
 
 func newFiles() *files {
-	f := &files{folders: map[string]bool{}, written: map[string]bool{}}
+	f := &files{folders: map[string]bool{}, written: map[string]uint32{}}
 	for _, d := range knownFolders {
 		f.folders[d] = true
 	}
@@ -35,7 +35,7 @@ func (f *files) parents(p string) (made bool, err error) {
 	}
 	var missing []string
 	for d := path.Dir(p); !f.folders[d]; d = path.Dir(d) {
-		if f.written[d] {
+		if _, ok := f.written[d]; ok {
 			return false, fmt.Errorf("%s is a file, so nothing can be below it", d)
 		}
 		if len(path.Base(d)) > 255 {
@@ -49,16 +49,22 @@ func (f *files) parents(p string) (made bool, err error) {
 	return len(missing) > 0, nil
 }
 
-func (f *files) write(p string) error {
+// write makes a file. A mode of zero is left to the umask by cloud-init, or to the file that is there.
+func (f *files) write(p string, mode uint32) (uint32, error) {
 	p = path.Clean(p)
 	if f.folders[p] {
-		return fmt.Errorf("%s is a folder", p)
+		return 0, fmt.Errorf("%s is a folder", p)
 	}
 	if len(path.Base(p)) > 255 {
-		return fmt.Errorf("its name has more than 255 characters")
+		return 0, fmt.Errorf("its name has more than 255 characters")
 	}
-	f.written[p] = true
-	return nil
+	if old, ok := f.written[p]; mode == 0 && ok {
+		mode = old
+	} else if mode == 0 {
+		mode = 0o644
+	}
+	f.written[p] = mode
+	return mode, nil
 }
 
 // Users and groups that Debian, Ubuntu and the images of the clouds have before cloud-init makes any.

@@ -65,10 +65,18 @@ func (r *reader) locateIn(s *source, line, col int) At {
 
 // locateInner returns where a line of a scalar's text was written: its line, if it is a literal block, else the scalar.
 func (r *reader) locateInner(i *inner, line, col int) At {
+	if i.outer < 0 || i.outer >= len(r.texts) || i.scalar.Line == 0 {
+		return At{Part: -1}
+	}
 	outer := r.texts[i.outer]
 	v := i.scalar
-	if v.Style != '|' {
+	switch {
+	case v.Style != '|' && line > 1 || v.Style == '>':
 		return r.locateIn(outer, v.Line, v.Col)
+	case v.Style == 0:
+		return r.locateIn(outer, v.Line, v.Col+col-1)
+	case v.Style != '|':
+		return r.locateIn(outer, v.Line, v.Col+col)
 	}
 	first := yamlLine(outer.text, v.Line+1)
 	indent := len(first) - len(strings.TrimLeft(first, " "))

@@ -173,6 +173,12 @@ func (r *Result) Fatal() *Loss {
 // At returns where a value of Config or Effective was written.
 func (r *Result) At(v *pyyaml.Value) At { return r.reader.locate(v) }
 
+// Inside returns where a line and column of the text of a string in Config or Effective was written, as near as that can
+// be told.
+func (r *Result) Inside(v *pyyaml.Value, line, col int) At {
+	return r.reader.locateInner(&inner{v.Part, v}, line, col)
+}
+
 // Read says what cloud-init makes of user data. Positions are those of the message itself, as part 0.
 func Read(data []byte, opts Options) *Result {
 	return read(data, []span{{0, len(data)}}, opts)

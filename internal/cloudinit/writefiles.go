@@ -163,9 +163,10 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 			return nil, "", err
 		}
 	}
-	if err := r.fs.write(f.Path); err != nil {
+	if f.Mode, err = r.fs.write(f.Path, f.Mode); err != nil {
 		return nil, "", err
 	}
+	f.Mode &= 0o7777
 	if err := r.owner(f); err != nil {
 		f.User, f.Group = "", "" // it is there, and root's
 		return f, content, err
@@ -336,5 +337,14 @@ func mode(n int64, ok bool) (uint32, error) {
 	if !ok || n > math.MaxInt32 || n < math.MinInt32 {
 		return 0, fmt.Errorf("its permissions are no number that chmod takes")
 	}
+	if n != 0 && n&0o7777 == 0 {
+		return 0o10000, nil // no bits, but not nothing
+	}
 	return uint32(n) & 0o7777, nil
+}
+
+// KnownEncoding says whether an encoding of write_files is one that cloud-init undoes, or says that there is none.
+func KnownEncoding(name string) bool {
+	steps, _ := decoding(str(name))
+	return len(steps) > 0 || pyyaml.Strip(pyLower(name)) == "text/plain"
 }
