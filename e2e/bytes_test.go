@@ -72,9 +72,7 @@ func TestBytesArrive(t *testing.T) {
 			n.hasFile("/srv/packed/"+name, content, 0o755|fs.ModeSetuid, 0, 0)
 		}
 		n.hasFile("/srv/after", []byte("it goes on\n"), 0o644, 0, 0)
-		if got := n.status("stuck")["state"]; got != "failed" {
-			t.Errorf("the hook whose file cannot be placed is %v", got)
-		}
+		n.hasStatus("stuck", "failed", "files: exit status 1")
 	})
 }
 

@@ -15,7 +15,7 @@ const once = `
   script: |
     #!/bin/sh
     /trial/bin/event once-start
-    sleep 1
+    sleep 3
     /trial/bin/event once-end
 `
 

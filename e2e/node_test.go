@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 // onSuites runs a test on every suite. Those that cannot be built here are skipped: only Ubuntu, which needs a mirror.
@@ -114,7 +115,7 @@ func briefConsole(text string) string {
 // status reads the status file of a hook.
 func (n *node) status(hook string) map[string]any {
 	n.t.Helper()
-	data, err := n.ReadFile("/var/lib/kopshook/status/" + hook + ".json")
+	data, err := n.ReadFile(nodestatus.Dir + "/" + hook + ".json")
 	if err != nil {
 		n.t.Errorf("hook %s has no status: %v", hook, err)
 		return nil
@@ -124,6 +125,24 @@ func (n *node) status(hook string) map[string]any {
 		n.t.Errorf("status of hook %s: %v\n%s", hook, err, data)
 	}
 	return status
+}
+
+// hasStatus expects what the status file of a hook says.
+func (n *node) hasStatus(hook string, state nodestatus.State, reason string) {
+	n.t.Helper()
+	data, err := n.ReadFile(nodestatus.Dir + "/" + hook + ".json")
+	if err != nil {
+		n.t.Errorf("hook %s has no status: %v", hook, err)
+		return
+	}
+	s, err := nodestatus.Parse(data)
+	if err != nil {
+		n.t.Errorf("status of hook %s: %v\n%s", hook, err, data)
+		return
+	}
+	if s.State != state || s.Reason != reason {
+		n.t.Errorf("hook %s is %s, %q; want %s, %q", hook, s.State, s.Reason, state, reason)
+	}
 }
 
 // dropIns reads all drop-ins of kopshook's on the node's disk.

@@ -34,7 +34,12 @@ const allPhases = `
   script: |
     #!/bin/sh
     /trial/bin/event agent
-    sleep 1.5
+    # until nodeup runs beside it
+    for i in $(seq 100); do
+      [ "$(systemctl is-active kops-configuration)" != activating ] || break
+      sleep 0.1
+    done
+    sleep 0.5
     /trial/bin/event agent-done
 - name: register
   phase: post-nodeup

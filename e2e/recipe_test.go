@@ -9,6 +9,9 @@ import (
 	"kopshook.dev/kopshook/internal/boot"
 )
 
+// work is what the script has to do: it takes four seconds, or until the kubelet is up.
+const work = "for i in $(seq 40); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done"
+
 // olderRecipe is the way that kops' documentation once proposed, with its mistakes mended (tabs, "systemd
 // daemon-reload"): docs/older-recipe.md.
 const olderRecipe = `write_files:
@@ -17,7 +20,7 @@ const olderRecipe = `write_files:
   content: |
     #!/bin/bash
     /trial/bin/event driver
-    sleep 1
+    for i in $(seq 40); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done
     /trial/bin/event driver-done
 bootcmd:
 - mkdir -p /etc/systemd/system/kops-configuration.service.d
@@ -41,7 +44,7 @@ func TestOlderRecipe(t *testing.T) {
   script: |
     #!/bin/bash
     /trial/bin/event driver
-    sleep 1
+    for i in $(seq 40); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done
     /trial/bin/event driver-done
 `))...))
 		for range 2 {
@@ -54,13 +57,13 @@ func TestOlderRecipe(t *testing.T) {
 func TestOlderRecipeLetsNodesJoin(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		t.Run("after a reboot, when the script fails", func(t *testing.T) {
-			fails := strings.Replace(olderRecipe, "sleep 1\n", "[ ! -e /etc/systemd/system/multi-user.target.wants/kubelet.service ] || exit 1\n", 1)
+			fails := strings.Replace(olderRecipe, work+"\n", "[ ! -e /etc/systemd/system/multi-user.target.wants/kubelet.service ] || exit 1\n", 1)
 			n := newNode(t, suite, userData(t, cloudConfig("custom.txt", fails)))
 			n.boot(boot.Options{}).joins().happens("driver", "driver-done", "nodeup-start", "kubelet-start")
 			n.boot(boot.Options{}).joins().fails("kops-configuration.service").never("driver-done", "nodeup-start")
 		})
 		t.Run("with a script that was killed", func(t *testing.T) {
-			slow := strings.Replace(olderRecipe, "sleep 1\n", "sleep 3\n", 1)
+			slow := strings.Replace(olderRecipe, work+"\n", "sleep 3\n", 1)
 			again := script("zz-again.sh", "sleep 1\nsystemctl restart --no-block kops-configuration.service\n")
 			n := newNode(t, suite, userData(t, cloudConfig("custom.txt", slow), again))
 			n.boot(boot.Options{}).joins().happens("driver", "driver", "driver-done", "nodeup-start")

@@ -68,7 +68,7 @@ func Parse(data []byte) (Status, error) {
 }
 
 // phases in the order in which a node goes through them; a phase that is not known comes last.
-var phases = []string{"pre-nodeup", "pre-kubelet", "post-nodeup", "post-kubelet", "pre-shutdown"}
+var phases = []string{"pre-nodeup", "pre-kubelet", "post-nodeup", "post-kubelet", "daemon", "pre-shutdown"}
 
 // Sort puts hooks in the order in which they ran: by phase, then by when they began, then by name.
 func Sort(list []Status) {
