@@ -2,6 +2,7 @@ package generator
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"crypto/sha256"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 // node is a folder in which the scripts that land on a node run as if it were /. systemd is not there: the boots of
@@ -264,11 +265,11 @@ func (n *node) run(h Hook) (string, int) {
 	return n.sh("opt/kopshook/bin/run", m.runtime.Run, args...)
 }
 
-func (n *node) status(hook string) Status {
+func (n *node) status(hook string) nodestatus.Status {
 	n.t.Helper()
 	d := json.NewDecoder(strings.NewReader(n.read("var/lib/kopshook/status/" + hook + ".json")))
 	d.DisallowUnknownFields()
-	var s Status
+	var s nodestatus.Status
 	if err := d.Decode(&s); err != nil {
 		n.t.Fatal(err)
 	}
@@ -286,42 +287,42 @@ func quickHook(name, script string) Hook {
 
 func TestRunner(t *testing.T) {
 	const count = `echo x >> /run/kopshook/count; n=$(grep -c . /run/kopshook/count); `
-	base := Status{Hook: "x", Phase: PreNodeup, InstanceID: "i-1", Hash: "0123456789ab"}
+	base := nodestatus.Status{Hook: "x", Phase: "pre-nodeup", InstanceID: "i-1", Hash: "0123456789ab"}
 	for _, c := range []struct {
 		name   string
 		hook   func(h *Hook)
 		script string
 		before func(n *node)
-		want   Status
+		want   nodestatus.Status
 		exit   int
 		marker bool
 		runs   int
 	}{
-		{name: "succeeds", script: count, want: Status{State: Succeeded, Attempts: 1}, marker: true, runs: 1},
-		{name: "fails once", script: count + `[ $n = 2 ]`, want: Status{State: Succeeded, Attempts: 2}, marker: true, runs: 2},
-		{name: "fails for good", script: count + `exit 3`, want: Status{State: Failed, Attempts: 2, ExitCode: 3, Reason: "script: exit status 3"}, exit: 3, runs: 2},
+		{name: "succeeds", script: count, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
+		{name: "fails once", script: count + `[ $n = 2 ]`, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 2}, marker: true, runs: 2},
+		{name: "fails for good", script: count + `exit 3`, want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 3, Reason: "script: exit status 3"}, exit: 3, runs: 2},
 		{name: "may fail", script: count + `exit 3`, hook: func(h *Hook) { h.Continue = true },
-			want: Status{State: Failed, Attempts: 2, ExitCode: 3, Reason: "script: exit status 3"}, exit: 3, marker: true, runs: 2},
+			want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 3, Reason: "script: exit status 3"}, exit: 3, marker: true, runs: 2},
 		{name: "takes too long", script: count + `sleep 60`, hook: func(h *Hook) { h.Timeout, h.Attempts = time.Second, 1 },
-			want: Status{State: Failed, Attempts: 1, ExitCode: 124, Reason: "script: timed out after 1 s"}, exit: 124, runs: 1},
+			want: nodestatus.Status{State: nodestatus.Failed, Attempts: 1, ExitCode: 124, Reason: "script: timed out after 1 s"}, exit: 124, runs: 1},
 		{name: "cannot be verified", script: count, hook: func(h *Hook) { h.Verify = []byte("exit 5") },
-			want: Status{State: Failed, Attempts: 2, ExitCode: 5, Reason: "verify: exit status 5"}, exit: 5, runs: 2},
+			want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 5, Reason: "verify: exit status 5"}, exit: 5, runs: 2},
 		{name: "cannot place a file", script: count, hook: func(h *Hook) {
 			h.Files = []File{{Path: "/run/kopshook/with/x", Mode: 0o644, Owner: owner(t), Content: []byte("x")}}
-		}, want: Status{State: Failed, Attempts: 2, ExitCode: 1, Reason: "files: exit status 1"}, exit: 1},
+		}, want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 1, Reason: "files: exit status 1"}, exit: 1},
 		{name: "stops at the first script that fails", hook: func(h *Hook) {
 			h.Scripts = []Script{{"a", []byte("#!/bin/sh\n" + count)}, {"b b", []byte("exit 4")}, {"c", []byte(count)}}
-		}, want: Status{State: Failed, Attempts: 2, ExitCode: 4, Reason: "script 2: exit status 4"}, exit: 4, runs: 2},
-		{name: "has been released", script: count, before: func(n *node) { n.write("var/lib/kopshook/skip/x", "", 0o644) }, want: Status{State: Skipped}, marker: true},
+		}, want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 4, Reason: "script 2: exit status 4"}, exit: 4, runs: 2},
+		{name: "has been released", script: count, before: func(n *node) { n.write("var/lib/kopshook/skip/x", "", 0o644) }, want: nodestatus.Status{State: nodestatus.Skipped}, marker: true},
 		{name: "is not the gate's", script: count, before: func(n *node) { os.Remove(n.path("run/kopshook/hook/x")) }},
 		{name: "is done", script: count, before: func(n *node) { n.write("var/lib/kopshook/i-1/x", "", 0o644) }, marker: true},
 		{name: "is done, but runs on every boot", script: count, hook: func(h *Hook) { h.EveryBoot = true },
-			before: func(n *node) { n.write("var/lib/kopshook/i-1/x", "", 0o644) }, want: Status{State: Succeeded, Attempts: 1}, marker: true, runs: 1},
+			before: func(n *node) { n.write("var/lib/kopshook/i-1/x", "", 0o644) }, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "is done on another machine", script: count, before: func(n *node) { n.write("var/lib/kopshook/i-2/x", "", 0o644) },
-			want: Status{State: Succeeded, Attempts: 1}, marker: true, runs: 1},
+			want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "asks for a reboot after three", script: count + "exit 100", hook: func(h *Hook) { h.RebootExitCodes = []int{99, 100}; h.Attempts = 1 },
 			before: func(n *node) { n.write("var/lib/kopshook/x.reboots", "3\n", 0o644) },
-			want:   Status{State: Failed, Attempts: 1, ExitCode: 100, Reason: "asks for a reboot after 3 of them: exit status 100"}, exit: 100, runs: 1},
+			want:   nodestatus.Status{State: nodestatus.Failed, Attempts: 1, ExitCode: 100, Reason: "asks for a reboot after 3 of them: exit status 100"}, exit: 100, runs: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNode(t)
@@ -342,7 +343,7 @@ func TestRunner(t *testing.T) {
 			if c.want.State != "" {
 				want := c.want
 				want.Hook, want.Phase, want.InstanceID, want.Hash = base.Hook, base.Phase, base.InstanceID, base.Hash
-				if diff := cmp.Diff(want, n.status("x"), cmpopts.IgnoreFields(Status{}, "StartedAt", "UpdatedAt")); diff != "" {
+				if diff := cmp.Diff(want, n.status("x"), cmpopts.IgnoreFields(nodestatus.Status{}, "StartedAt", "UpdatedAt")); diff != "" {
 					t.Error(diff)
 				}
 			} else if n.exists("var/lib/kopshook/status/x.json") {
@@ -354,13 +355,13 @@ func TestRunner(t *testing.T) {
 			if got := strings.Count(n.read("run/kopshook/count"), "x"); got != c.runs {
 				t.Errorf("it ran %d times, want %d", got, c.runs)
 			}
-			if c.want.State == Succeeded && !h.EveryBoot && !n.exists("var/lib/kopshook/i-1/x") {
+			if c.want.State == nodestatus.Succeeded && !h.EveryBoot && !n.exists("var/lib/kopshook/i-1/x") {
 				t.Error("nothing remembers that it is done")
 			}
-			if c.want.State == Failed && n.exists("var/lib/kopshook/i-1/x") {
+			if c.want.State == nodestatus.Failed && n.exists("var/lib/kopshook/i-1/x") {
 				t.Error("it is remembered as done")
 			}
-			if c.want.State == Failed && n.read("dev/console") == "" {
+			if c.want.State == nodestatus.Failed && n.read("dev/console") == "" {
 				t.Error("nothing on the console")
 			}
 			if t.Failed() {
