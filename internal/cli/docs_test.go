@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/clusterhooks"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -66,6 +67,12 @@ func checkYAML(t *testing.T, page string, b block) {
 	case strings.Contains(b.text, "kind: "+hookspec.Kind):
 		var r report.Report
 		hookspec.Decode(page, []byte(b.text), &r)
+		for _, f := range r.Findings {
+			t.Errorf("%s, in the block at line %d: %s", f.Position, b.line, f.Message)
+		}
+	case strings.Contains(b.text, "kind: "+clusterhooks.Kind):
+		var r report.Report
+		clusterhooks.Decode(page, []byte(b.text), &r)
 		for _, f := range r.Findings {
 			t.Errorf("%s, in the block at line %d: %s", f.Position, b.line, f.Message)
 		}

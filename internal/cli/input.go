@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/clusterhooks"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
@@ -22,8 +23,9 @@ import (
 type inputs struct {
 	specs     []*hookspec.Doc
 	manifests []*plan.Manifest
-	specFiles []string          // files with hook specs, in the order in which they were read
-	sources   map[string][]byte // bytes by file name, for snippets
+	specFiles []string            // files with hook specs, in the order in which they were read
+	around    []*clusterhooks.Doc // what kopshook exec runs: only the sources in them count here
+	sources   map[string][]byte   // bytes by file name, for snippets
 	report    report.Report
 	strict    bool
 	sizes     sizeOptions
@@ -120,15 +122,21 @@ func (in *inputs) add(name string, data []byte, specsOnly bool) {
 		in.specs = append(in.specs, docs...)
 		in.specFiles = append(in.specFiles, name)
 	}
+	around := 0
+	if bytes.Contains(data, []byte(clusterhooks.Kind)) {
+		found := clusterhooks.Decode(name, data, &in.report)
+		in.around = append(in.around, found...)
+		around = len(found)
+	}
 	said := len(in.report.Findings) > before
 	if specsOnly {
-		if len(docs) == 0 && !said {
+		if len(docs)+around == 0 && !said {
 			in.report.Errorf(pos, "", fmt.Sprintf("a hook spec begins with apiVersion: %s and kind: %s", hookspec.APIVersion, hookspec.Kind),
 				"holds no hook spec")
 		}
 		return
 	}
-	if said || len(docs) > 0 && !bytes.Contains(data, []byte("InstanceGroup\n")) && !bytes.Contains(data, []byte("kops")) {
+	if said || len(docs)+around > 0 && !bytes.Contains(data, []byte("InstanceGroup\n")) && !bytes.Contains(data, []byte("kops")) {
 		return
 	}
 	f, err := instancegroups.Parse(name, data)
@@ -143,7 +151,7 @@ func (in *inputs) add(name string, data []byte, specsOnly bool) {
 		in.manifests = append(in.manifests, &plan.Manifest{Name: name, File: f})
 		return
 	}
-	if len(docs) == 0 {
+	if len(docs)+around == 0 {
 		in.report.Errorf(pos, "", fmt.Sprintf("give kops manifests (kind: InstanceGroup) or hook specs (kind: %s)", hookspec.Kind),
 			"holds neither instance groups nor hook specs")
 	}

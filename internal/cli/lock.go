@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"kopshook.dev/kopshook/internal/clusterhooks"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/source"
@@ -123,14 +124,20 @@ func readSpecs(c *cli.Context, files []string) (*inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := in.needSpecs(c.Command.Name); err != nil {
-		return nil, err
+	if len(in.around) == 0 {
+		if err := in.needSpecs(c.Command.Name); err != nil {
+			return nil, err
+		}
 	}
 	read := map[string]bool{}
 	for name := range in.sources {
 		read[filepath.Clean(name)] = true
 	}
-	for _, name := range slices.Clone(in.specFiles) {
+	named := slices.Clone(in.specFiles)
+	for _, d := range in.around {
+		named = append(named, d.File)
+	}
+	for _, name := range named {
 		beside, err := specFiles(specDir(name))
 		if err != nil {
 			continue // there is only the one spec, of standard input or not named as one
@@ -147,6 +154,10 @@ func readSpecs(c *cli.Context, files []string) (*inputs, error) {
 			if bytes.Contains(data, []byte("kind: "+hookspec.Kind)) || bytes.Contains(data, []byte(`"`+hookspec.Kind+`"`)) {
 				in.sources[other] = data
 				in.specs = append(in.specs, hookspec.Decode(other, data, &in.report)...)
+			}
+			if bytes.Contains(data, []byte(clusterhooks.Kind)) {
+				in.sources[other] = data
+				in.around = append(in.around, clusterhooks.Decode(other, data, &in.report)...)
 			}
 		}
 	}
@@ -180,10 +191,25 @@ func (in *inputs) namedSources() []namedSource {
 			}
 		}
 	}
+	for _, d := range in.around {
+		for i, h := range d.Hooks {
+			if h.Source != nil {
+				p := fmt.Sprintf("spec.hooks[%d].source", i)
+				all = append(all, namedSource{source.Ref{SpecFile: d.File, Source: *h.Source, Dir: true}, h.Name, d.Pos(p), p})
+			}
+		}
+	}
 	// a spec without remote sources still has its folder's lock file looked at
+	var files []string
 	for _, d := range in.specs {
-		if !slices.ContainsFunc(all, func(s namedSource) bool { return s.SpecFile == d.File }) {
-			all = append(all, namedSource{Ref: source.Ref{SpecFile: d.File, Source: "."}})
+		files = append(files, d.File)
+	}
+	for _, d := range in.around {
+		files = append(files, d.File)
+	}
+	for _, file := range files {
+		if !slices.ContainsFunc(all, func(s namedSource) bool { return s.SpecFile == file }) {
+			all = append(all, namedSource{Ref: source.Ref{SpecFile: file, Source: "."}})
 		}
 	}
 	return all
