@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,6 +70,33 @@ func TestNodeThatDoesNotSettle(t *testing.T) {
 	}
 	if took := time.Since(start); took > 2*time.Minute {
 		t.Errorf("it took %v", took)
+	}
+}
+
+// In a container, as CI has them, temporary files are on an overlay file system.
+func TestMachineOnAnOverlay(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"lower", "upper", "work", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tmp := filepath.Join(dir, "tmp")
+	options := "lowerdir=" + filepath.Join(dir, "lower") + ",upperdir=" + filepath.Join(dir, "upper") + ",workdir=" + filepath.Join(dir, "work")
+	if err := syscall.Mount("overlay", tmp, "overlay", 0, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(tmp, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Setenv("TMPDIR", tmp)
+	n := newNode(t, "trixie", userData(t))
+	n.boot(boot.Options{}).joins()
+	n.boot(boot.Options{}).joins()
+	if _, err := boot.New(context.Background(), boot.Config{Dir: filepath.Join(tmp, "kept")}); err == nil {
+		t.Error("a node's disk is kept where it cannot be")
 	}
 }
 

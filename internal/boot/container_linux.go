@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -71,8 +72,11 @@ func (m *Machine) runContainer(ctx context.Context, out string) error {
 		Unshareflags: syscall.CLONE_NEWNS,
 		UseCgroupFD:  true,
 		CgroupFD:     int(group.file.Fd()),
-		Setsid:       true, // Ctrl-C is for us: we cut the power
+		Setsid:       true,            // Ctrl-C is for us: we cut the power
+		Pdeathsig:    syscall.SIGKILL, // and so does whoever kills us
 	}
+	runtime.LockOSThread() // Pdeathsig means the thread
+	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -189,11 +193,18 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
+// mountMemory mounts a file system of so many bytes; 0 means without a limit.
 func mountMemory(dir string, size int64) error {
 	return unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", size))
 }
 
 func unmount(dir string) error { return unix.Unmount(dir, unix.MNT_DETACH) }
+
+// onOverlay says whether dir is on an overlay file system.
+func onOverlay(dir string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && st.Type == unix.OVERLAYFS_SUPER_MAGIC
+}
 
 // copyAttributes gives path the mode and the owner of info.
 func copyAttributes(info os.FileInfo, path string) error {

@@ -37,7 +37,7 @@ type Machine struct {
 	layers []string // of the root file system: the machine's own first, the one from the cache last
 	boots  int
 	temp   bool
-	disk   string // where the small disk is mounted
+	disk   string // where a disk in memory is mounted
 }
 
 // defaultInstanceID looks like one of EC2's.
@@ -96,9 +96,16 @@ func (m *Machine) prepare() error {
 	if err := os.MkdirAll(disk, 0o755); err != nil {
 		return err
 	}
-	if m.config.DiskSize > 0 {
+	inMemory := m.config.DiskSize > 0
+	if onOverlay(disk) { // as in a container: one overlay cannot write to another
+		if !m.temp {
+			return fmt.Errorf("%s is on an overlay file system, where a node's disk cannot be: name another folder", m.dir)
+		}
+		inMemory = true
+	}
+	if inMemory {
 		if err := mountMemory(disk, m.config.DiskSize); err != nil {
-			return fmt.Errorf("mounting a small disk: %w", err)
+			return fmt.Errorf("mounting a disk in memory: %w", err)
 		}
 		m.disk = disk
 	}

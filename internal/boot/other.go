@@ -23,3 +23,4 @@ func unmount(dir string) error                                    { return errNo
 func copyAttributes(info os.FileInfo, path string) error          { return errNotLinux }
 func isWhiteout(info os.FileInfo) bool                            { return false }
 func makeWhiteout(path string) error                              { return errNotLinux }
+func onOverlay(dir string) bool                                   { return false }
