@@ -31,7 +31,7 @@ type model struct {
 //
 // A hook's part depends on that hook alone and on the name of its predecessor; instance groups differ in the gate.
 func Generate(ig InstanceGroup, runtime string, hooks []Hook) ([]UserData, error) {
-	return generate(ig, runtime, hooks, (*hook).part)
+	return assemble(ig, runtime, hooks, (*hook).part)
 }
 
 // Memo is Generate for many instance groups that share hooks: it makes each part once. The parts are those of Generate.
@@ -55,7 +55,7 @@ func (m *Memo) Generate(ig InstanceGroup, runtime string, hooks []Hook, ids []st
 	for i, h := range hooks {
 		byName[h.Name] = ids[i]
 	}
-	return generate(ig, runtime, hooks, func(h *hook) UserData {
+	return assemble(ig, runtime, hooks, func(h *hook) UserData {
 		key := memoKey{byName[h.Name], h.predecessor, runtime}
 		part, ok := m.parts[key]
 		if !ok {
@@ -66,7 +66,7 @@ func (m *Memo) Generate(ig InstanceGroup, runtime string, hooks []Hook, ids []st
 	})
 }
 
-func generate(ig InstanceGroup, runtime string, hooks []Hook, part func(*hook) UserData) ([]UserData, error) {
+func assemble(ig InstanceGroup, runtime string, hooks []Hook, part func(*hook) UserData) ([]UserData, error) {
 	m, err := newModel(ig, runtime, hooks)
 	if err != nil {
 		return nil, err

@@ -202,14 +202,24 @@ func TestGateWritesTheDropIns(t *testing.T) {
 			t.Errorf("systemctl was told %q", got)
 		}
 	})
-	t.Run("and on another machine removes the units of the image", func(t *testing.T) {
+	t.Run("and on another machine removes what the image holds of hooks", func(t *testing.T) {
 		one := newHook("light", PreNodeup, "#!/bin/sh\n")
 		n.instance("i-2")
+		for _, file := range []string{"status/light.json", "skip/light", "i-1/light"} {
+			n.write("var/lib/kopshook/"+file, "", 0o644)
+		}
 		if out, status := n.gate(one); status != 0 || out != "" {
 			t.Fatalf("exit status %d: %s", status, out)
 		}
-		if n.exists("etc/systemd/system/kopshook-light.service") {
-			t.Error("the unit is still there")
+		for file, want := range map[string]bool{
+			"etc/systemd/system/kopshook-light.service": false,
+			"var/lib/kopshook/status/light.json":        false,
+			"var/lib/kopshook/skip/light":               false,
+			"var/lib/kopshook/i-1/light":                true, // should the machine be that one again
+		} {
+			if n.exists(file) != want {
+				t.Errorf("%s is there: %v, want %v", file, !want, want)
+			}
 		}
 	})
 }
@@ -321,7 +331,7 @@ func TestRunner(t *testing.T) {
 		{name: "is done on another machine", script: count, before: func(n *node) { n.write("var/lib/kopshook/i-2/x", "", 0o644) },
 			want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "asks for a reboot after three", script: count + "exit 100", hook: func(h *Hook) { h.RebootExitCodes = []int{99, 100}; h.Attempts = 1 },
-			before: func(n *node) { n.write("var/lib/kopshook/x.reboots", "3\n", 0o644) },
+			before: func(n *node) { n.write("var/lib/kopshook/status/x.reboots", "3\n", 0o644) },
 			want:   nodestatus.Status{State: nodestatus.Failed, Attempts: 1, ExitCode: 100, Reason: "asks for a reboot after 3 of them: exit status 100"}, exit: 100, runs: 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

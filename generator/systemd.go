@@ -13,31 +13,31 @@ func argument(s string) string {
 	}) {
 		return s
 	}
-	quote := '"'
+	quote := byte('"')
 	if strings.ContainsRune(s, '"') && !strings.ContainsRune(s, '\'') {
 		quote = '\''
 	}
 	var b strings.Builder
-	b.WriteRune(quote)
-	for _, r := range s {
-		switch {
-		case r == '%' || r == '$':
-			b.WriteRune(r)
-			b.WriteRune(r)
-		case r == quote || r == '\\':
+	b.WriteByte(quote)
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '%' || c == '$':
+			b.WriteByte(c)
+			b.WriteByte(c)
+		case c == quote || c == '\\':
 			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
+			b.WriteByte(c)
+		case c == '\n':
 			b.WriteString(`\n`)
-		case r == '\t':
+		case c == '\t':
 			b.WriteString(`\t`)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, r)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c) // systemd ignores lines with characters that it holds for none, such as U+FFFE
 		default:
-			b.WriteRune(r)
+			b.WriteByte(c)
 		}
 	}
-	b.WriteRune(quote)
+	b.WriteByte(quote)
 	return b.String()
 }
 

@@ -54,7 +54,7 @@ func (h *hook) unitExtras() string {
 		b.WriteString("ExecStartPost=-/bin/sh -c 'for u; do [ \"$$(systemctl is-enabled \"$$u\")\" != enabled ] || systemctl start --no-block \"$$u\"; done' - " + join(h.Before) + "\n")
 	}
 	if len(h.RebootExitCodes) > 0 {
-		fmt.Fprintf(&b, "ExecStartPost=/bin/rm -f /var/lib/kopshook/%s.reboots\n", h.Name)
+		fmt.Fprintf(&b, "ExecStartPost=/bin/rm -f /var/lib/kopshook/status/%s.reboots\n", h.Name)
 	}
 	if h.CleanUp && !h.EveryBoot {
 		fmt.Fprintf(&b, "ExecStartPost=/bin/sh -c '[ -e /var/lib/kopshook/skip/%s ] || rm -rf %s'\n", h.Name, hookDir(h.Name))

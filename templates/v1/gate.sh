@@ -1,7 +1,7 @@
 #!/bin/sh
 # kopshook v1: units wait for their hooks. Runs on every boot, before cloud-init's modules.
 set -eu
-r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system first=false reload=
+r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system
 add() { # DROP-IN LINE [LINE]
   mkdir -p "${1%/*}"
   printf '%s\n' '[Unit]' "$2" "${3-}" >> "$1"
@@ -18,14 +18,14 @@ hook() { # NNN-NAME PULL UNIT...: PULL starts it, each UNIT waits for it
   for u; do add "gate/$u.d/$c" "After=kopshook-$h.service" "AssertPathExists=$r/ok/$h"; done
 }
 trap closed EXIT
-rm -rf $r
-mkdir -p $r/ok $r/hook $v/status
-cd $r
 i=$(readlink /var/lib/cloud/instance)
 i=${i##*/}
 case $i in '' | *none | *[!A-Za-z0-9._:-]*) false ;; esac
-[ -d "$v/$i" ] || { rm -f $e/kopshook-*.service; mkdir "$v/$i"; first=true reload=1; } # a new machine
-echo "exec env HOME=/root KOPSHOOK_CLUSTER=@cluster@ KOPSHOOK_INSTANCE_GROUP=@group@ KOPSHOOK_ROLE=@role@ KOPSHOOK_FIRST_BOOT=$first \"\$@\"" > with
+[ -d "$v/$i" ] || { rm -rf $e/kopshook-*.service $v/status $v/skip; mkdir -p "$v/$i"; first=true reload=1; } # a new machine
+rm -rf $r
+mkdir -p $r/ok $r/hook $v/status
+cd $r
+echo "exec env HOME=/root KOPSHOOK_CLUSTER=@cluster@ KOPSHOOK_INSTANCE_GROUP=@group@ KOPSHOOK_ROLE=@role@ KOPSHOOK_FIRST_BOOT=${first-false} \"\$@\"" > with
 @hooks@
 cd gate
 for f in */*; do
@@ -38,5 +38,5 @@ for f in */*; do
 done
 cd $e
 for f in *.d/kopshook-*.conf; do [ -e "$r/gate/$f" ] || { rm -f "$f"; reload=1; }; done # an older gate's
-[ -z "$reload" ] || systemctl daemon-reload
+[ -z "${reload-}" ] || systemctl daemon-reload
 trap - EXIT

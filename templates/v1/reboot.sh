@@ -2,7 +2,7 @@
 # kopshook v1: reboot HOOK CODE... STATUS: reboots when an attempt of the hook ended with one of the codes
 set -u
 [ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/reboot # by cloud-init
-hook=$1 counter=/var/lib/kopshook/$1.reboots n=0 asked=
+hook=$1 counter=/var/lib/kopshook/status/$1.reboots n=0 asked=
 shift
 for status; do :; done
 while [ $# -gt 1 ]; do
