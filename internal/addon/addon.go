@@ -1,0 +1,170 @@
+package addon
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Images are pinned by the digest of their index, which has amd64 and arm64. docs/addon.md says where the digests are
+// from.
+const (
+	DefaultImage       = "registry.k8s.io/e2e-test-images/busybox:1.36.1-1@sha256:a9155b13325b2abef48e71de77bb8ac015412a566829f621d06bfae5c699b1b9"
+	DefaultStatusImage = "registry.k8s.io/node-problem-detector/node-problem-detector:v0.8.20@sha256:52f0618e9bc2cea60b7aa9d9c962a0b84dace6ef3cff62d1e1a29c92ba1c4177"
+)
+
+// Options of an addon. The zero value of a field is its default.
+type Options struct {
+	Name           string // of the addon, first part of its objects' names; default "kopshook"
+	Image          string // of the pods that run hooks: sh, nsenter, sha256sum and what busybox has
+	StatusImage    string // of node-problem-detector
+	PriorityClass  string // an existing one; by default the addon has its own
+	MaxUnavailable string // pods at once in a rollout, a number or a percentage; default "10%"
+	Status         bool   // with node-problem-detector
+}
+
+// Input is what an addon is made of.
+type Input struct {
+	Specs   []*hookspec.Doc
+	Cluster string  // "" when it is not known
+	Groups  []Group // of that cluster; nil when they are not known
+	// Read returns hooks with their bytes and reports what cannot be read.
+	Read func([]hookspec.Resolved) []generator.Hook
+	Options
+}
+
+// Group is an instance group.
+type Group struct {
+	hookspec.Group
+	Position report.Position
+	// Labelled says that its nodes get the label kops.k8s.io/instancegroup.
+	Labelled bool
+}
+
+// Addon is the result.
+type Addon struct {
+	Objects []any // Kubernetes objects, in the order in which they have to be applied
+	Name    string
+	status  bool
+}
+
+// Build makes the addon. It reports all that is wrong; the result is of use only when r has no errors.
+func Build(in Input, r *report.Report) *Addon {
+	in.setDefaults()
+	in.check(r)
+	b := &builder{Input: in, r: r, names: map[string]report.Position{}}
+	a := &Addon{Name: in.Name, status: in.Status}
+	var config, sets []any
+	for _, d := range in.Specs {
+		for _, t := range b.targets(d) {
+			m, s := b.daemonSet(d, t)
+			config, sets = append(config, m...), append(sets, s...)
+		}
+	}
+	b.refuseSameHook()
+	if in.Status {
+		m, s := b.status()
+		config, sets = append(config, m...), append(sets, s...)
+	}
+	if len(b.hookSets) == 0 {
+		r.Warnf(report.Position{}, "", "give a hook the phase daemon, or apply the addon to remove what an earlier one made",
+			"no spec has a hook of phase daemon for this cluster")
+	} else {
+		config = append([]any{b.runner()}, config...)
+	}
+	if len(sets) > 0 && in.PriorityClass == in.Name {
+		a.Objects = append(a.Objects, b.priorityClass())
+	}
+	a.Objects = slices.Concat(a.Objects, config, sets)
+	return a
+}
+
+// builder holds what Build has so far.
+type builder struct {
+	Input
+	r        *report.Report
+	names    map[string]report.Position // of the specs, by the name of the DaemonSet made of them
+	hookSets []hookSet
+}
+
+// hookSet is the daemon hooks of a spec for some nodes.
+type hookSet struct {
+	doc   *hookspec.Doc
+	hooks []hookspec.Resolved
+	target
+}
+
+func (o *Options) setDefaults() {
+	def := func(s *string, value string) {
+		if *s == "" {
+			*s = value
+		}
+	}
+	def(&o.Name, "kopshook")
+	def(&o.Image, DefaultImage)
+	def(&o.StatusImage, DefaultStatusImage)
+	def(&o.PriorityClass, o.Name)
+	def(&o.MaxUnavailable, "10%")
+}
+
+// check reports options that no cluster would take.
+func (o *Options) check(r *report.Report) {
+	bad := func(remedy, format string, args ...any) { r.Errorf(report.Position{}, "", remedy, format, args...) }
+	if len(o.Name) > 40 || len(validation.IsDNS1123Label(o.Name)) > 0 {
+		bad("use at most 40 lower case letters, digits and dashes", "the name %q cannot be part of the names of objects", o.Name)
+	}
+	if len(validation.IsDNS1123Subdomain(o.PriorityClass)) > 0 {
+		bad("name an existing PriorityClass, such as system-node-critical", "%q cannot be the name of a PriorityClass", o.PriorityClass)
+	}
+	if !regexp.MustCompile(`^([1-9][0-9]*|[1-9][0-9]?%|100%)$`).MatchString(o.MaxUnavailable) {
+		bad("write a number such as 1, or a percentage such as 10%", "max-unavailable is %q", o.MaxUnavailable)
+	}
+	images := []string{o.Image}
+	if o.Status {
+		images = append(images, o.StatusImage)
+	}
+	for _, image := range images {
+		switch {
+		case !regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._/:@]*$`).MatchString(image):
+			bad("write REGISTRY/NAME:TAG@sha256:DIGEST", "%q is not an image", image)
+		case !regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(image):
+			r.Warnf(report.Position{}, "", "add its digest: NAME:TAG@sha256:DIGEST", "the image %s is not pinned: what runs on the nodes may change", image)
+		}
+	}
+}
+
+// refuseSameHook finds hooks of one name that a node may get from two specs: they would share a unit and a status
+// file. Where the instance groups are known, hookspec.ForGroup says it for all phases.
+func (b *builder) refuseSameHook() {
+	if b.Groups != nil {
+		for _, g := range b.Groups {
+			var docs []*hookspec.Doc
+			for _, d := range b.Specs {
+				if d.Selects(g.Group) {
+					docs = append(docs, d)
+				}
+			}
+			hookspec.ForGroup(docs, g.Group, b.r)
+		}
+		return
+	}
+	for i, a := range b.hookSets {
+		for _, c := range b.hookSets[:i] {
+			if a.doc == c.doc || disjoint(a.terms, c.terms) {
+				continue
+			}
+			for _, h := range a.hooks {
+				if j := slices.IndexFunc(c.hooks, func(o hookspec.Resolved) bool { return o.Name == h.Name }); j >= 0 {
+					b.r.Errorf(h.Pos("name"), h.FieldPath("name"), "rename one, or give the cluster's manifests too, to show that no node has both",
+						"a node may get hook %q from %s as well", h.Name, fmt.Sprint(c.hooks[j].Pos("name")))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package addon
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/nodestatus"
+	templates "kopshook.dev/kopshook/templates/addon"
+)
+
+// conditionPrefix begins the type of the node condition of each hook. A condition has one reason, and a rule of
+// node-problem-detector that finds nothing clears what another rule found (its issue 566): hence one for each hook.
+const conditionPrefix = "KopshookHookFailed-"
+
+// metricsPort is node-problem-detector's own.
+const metricsPort = 20257
+
+func (b *builder) statusName() string { return fit(b.Name+"-status", maxDaemonSetName) }
+
+// status makes node-problem-detector with a monitor that reads the status files of nodes.
+func (b *builder) status() (objects, sets []any) {
+	name := b.statusName()
+	config := b.configMap(b.Name+".status", "")
+	put(config, "check.sh", templates.Check)
+	put(config, "monitor.json", monitorConfig(b.hookNames()))
+
+	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: b.meta(name, "")}
+	binding := &rbacv1.ClusterRoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRoleBinding"},
+		ObjectMeta: b.meta(name, ""),
+		// Kubernetes has this role itself: nodes may be read, their conditions patched, events written
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:node-problem-detector"},
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: namespace}},
+	}
+	binding.Namespace = ""
+
+	set := b.newDaemonSet(name, "", b.StatusImage)
+	set.Spec.UpdateStrategy = b.rollingUpdate()
+	// node-problem-detector reads its configuration once
+	set.Spec.Template.Annotations = map[string]string{"kopshook.dev/config": sum([]byte(config.Data["monitor.json"] + config.Data["check.sh"]))[:12]}
+	pod := &set.Spec.Template.Spec
+	pod.AutomountServiceAccountToken = nil
+	pod.ServiceAccountName = name
+	c := &pod.Containers[0]
+	c.Name = "node-problem-detector"
+	c.Command = []string{"/node-problem-detector", "--logtostderr", "--config.custom-plugin-monitor=/kopshook/monitor.json",
+		"--port=0", "--prometheus-address=0.0.0.0"}
+	c.Env = []corev1.EnvVar{fieldEnv("NODE_NAME", "spec.nodeName")}
+	c.Ports = []corev1.ContainerPort{{Name: "metrics", ContainerPort: metricsPort}}
+	c.Resources = resources("10m", "40Mi", "100Mi")
+	c.SecurityContext = &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false),
+		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		ReadOnlyRootFilesystem:   new(true),
+		RunAsNonRoot:             new(true),
+		RunAsUser:                new(int64(65534)),
+		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	volume := mapVolume(config.Name)
+	volume.ConfigMap.DefaultMode = new(int32(0o555))
+	mount(pod, "kopshook", "/kopshook", volume)
+	mount(pod, "status", "/status", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
+		Path: nodestatus.Dir, Type: new(corev1.HostPathDirectoryOrCreate)}})
+	return []any{account, binding, config}, []any{set}
+}
+
+// hookNames returns the names of all hooks of the specs that keep a status file, in any phase.
+func (b *builder) hookNames() []string {
+	names := map[string]bool{}
+	groups := b.Groups
+	if groups == nil {
+		groups = []Group{{Group: hookspec.Group{Cluster: b.Cluster}}}
+	}
+	for _, d := range b.Specs {
+		for _, g := range groups {
+			if b.Groups != nil && !d.Selects(g.Group) {
+				continue
+			}
+			for _, h := range d.Resolve(g.Group) {
+				if h.Phase != hookspec.Boot {
+					names[h.Name] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// The configuration of node-problem-detector's custom plugin monitor (its pkg/custompluginmonitor/types/config.go).
+type (
+	monitor struct {
+		Plugin     string           `json:"plugin"`
+		Config     monitorSettings  `json:"pluginConfig"`
+		Source     string           `json:"source"`
+		Metrics    bool             `json:"metricsReporting"`
+		Conditions []monitorDefault `json:"conditions"`
+		Rules      []monitorRule    `json:"rules"`
+	}
+	monitorSettings struct {
+		Interval         string `json:"invoke_interval"`
+		Timeout          string `json:"timeout"`
+		MaxOutput        int    `json:"max_output_length"`
+		Concurrency      int    `json:"concurrency"`
+		MessageChanges   bool   `json:"enable_message_change_based_condition_update"`
+		SkipInitialState bool   `json:"skip_initial_status"`
+	}
+	monitorDefault struct {
+		Type    string `json:"type"`
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	}
+	monitorRule struct {
+		Type      string   `json:"type"`
+		Condition string   `json:"condition"`
+		Reason    string   `json:"reason"`
+		Path      string   `json:"path"`
+		Args      []string `json:"args"`
+	}
+)
+
+func monitorConfig(hooks []string) []byte {
+	m := monitor{
+		Plugin: "custom", Source: "kopshook", Metrics: true, Conditions: []monitorDefault{}, Rules: []monitorRule{},
+		Config: monitorSettings{Interval: "60s", Timeout: "5s", MaxOutput: 120, Concurrency: 3, MessageChanges: true,
+			// a restart of the detector must not clear a condition for a minute
+			SkipInitialState: true},
+	}
+	for _, h := range hooks {
+		m.Conditions = append(m.Conditions, monitorDefault{conditionPrefix + h, "HookHasNotFailed", "the hook succeeded, runs, or is not of this node"})
+		m.Rules = append(m.Rules, monitorRule{"permanent", conditionPrefix + h, h, "/kopshook/check.sh", []string{h}})
+	}
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetIndent("", "  ")
+	if err := e.Encode(m); err != nil {
+		panic(err) // strings and numbers only
+	}
+	return buf.Bytes()
+}

@@ -1,0 +1,310 @@
+package addon
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"kopshook.dev/kopshook/internal/hookspec"
+)
+
+// Labels that kops gives to nodes (pkg/apis/kops/instancegroup.go:30, pkg/nodelabels/builder.go:28-33).
+const (
+	nodeLabelGroup        = "kops.k8s.io/instancegroup"
+	nodeLabelNode         = "node-role.kubernetes.io/node"
+	nodeLabelControlPlane = "node-role.kubernetes.io/control-plane"
+	nodeLabelAPIServer    = "node-role.kubernetes.io/api-server"
+)
+
+// target is the nodes of one DaemonSet.
+type target struct {
+	// variant names the overrides that hold on the nodes, "" for none: "override-1-3".
+	variant string
+	// group stands for the nodes' instance groups: the same overrides hold on it.
+	group hookspec.Group
+	// terms say which nodes, any one of them; none is every node.
+	terms []corev1.NodeSelectorTerm
+}
+
+// targets returns the nodes on which the spec's daemon hooks run, apart where overrides differ.
+//
+// A selector that labels of nodes can say becomes such labels, so that it holds for instance groups that are made later.
+// Globs, metadata.labels and overrides for some groups only can be resolved when the groups are known, and become their
+// names.
+func (b *builder) targets(d *hookspec.Doc) []target {
+	if !slices.ContainsFunc(d.Spec.Spec.Hooks, isDaemon) {
+		return nil
+	}
+	s := d.Spec.Spec.Selector
+	overrides := relevant(d)
+	if !b.clusterKnown(d, overrides) || len(s.Clusters) > 0 && !b.selects(&hookspec.Selector{Clusters: s.Clusters}) {
+		return nil
+	}
+	field, why := needsGroups(d, overrides)
+	if field != "" && b.Groups == nil {
+		b.r.Errorf(d.Pos(field), field, "give the manifests of the cluster's instance groups too: kopshook addon -o DIR SPEC... cluster.yaml",
+			"%s cannot be said as labels of nodes", why)
+		return nil
+	}
+	selected := b.selected(d)
+	if b.Groups != nil && len(selected) == 0 {
+		b.r.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or take the spec away",
+			"spec %q selects none of the instance groups that have a kubelet", d.Spec.Metadata.Name)
+		return nil
+	}
+	if field == "" {
+		t := target{group: hookspec.Group{Cluster: b.Cluster}, terms: b.labelTerms(d, s)}
+		t.variant = variant(overrides, func(o *hookspec.Override) bool { return b.selects(o.Selector) })
+		if len(s.Names) > 0 || len(s.ExcludeNames) > 0 {
+			b.checkLabelled(selected)
+		}
+		if onlyBastions(s) {
+			b.r.Warnf(d.Pos("spec.selector.roles"), "spec.selector.roles", "leave Bastion out, or choose phase: boot",
+				"bastions have no kubelet: no DaemonSet reaches them")
+			return nil
+		}
+		return []target{t}
+	}
+	b.checkLabelled(selected)
+	var names []string
+	groups := map[string][]Group{}
+	for _, g := range selected {
+		v := variant(overrides, func(o *hookspec.Override) bool { return o.Selector.Matches(g.Group) })
+		if groups[v] == nil {
+			names = append(names, v)
+		}
+		groups[v] = append(groups[v], g)
+	}
+	slices.Sort(names)
+	var out []target
+	for _, v := range names {
+		var values []string
+		for _, g := range groups[v] {
+			values = append(values, g.Name)
+		}
+		slices.Sort(values)
+		out = append(out, target{variant: v, group: groups[v][0].Group, terms: term(in(nodeLabelGroup, values))})
+	}
+	return out
+}
+
+func isDaemon(h hookspec.Hook) bool { return slices.Contains(h.Phase, hookspec.Daemon) }
+
+// relevant returns the overrides that change daemon hooks, nil for the others, so that places stay.
+func relevant(d *hookspec.Doc) []*hookspec.Override {
+	out := make([]*hookspec.Override, len(d.Spec.Spec.Overrides))
+	for i := range out {
+		o := &d.Spec.Spec.Overrides[i]
+		for _, h := range d.Spec.Spec.Hooks {
+			if _, ok := o.Hooks[h.Name]; ok && isDaemon(h) {
+				out[i] = o
+			}
+		}
+	}
+	return out
+}
+
+// variant names the overrides that hold, counted from 1.
+func variant(overrides []*hookspec.Override, holds func(*hookspec.Override) bool) string {
+	name := ""
+	for i, o := range overrides {
+		if o != nil && holds(o) {
+			name += fmt.Sprintf("-%d", i+1)
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return fit("override"+name, 24)
+}
+
+// selects says whether a selector that looks at nothing but clusters selects this one.
+func (b *builder) selects(s *hookspec.Selector) bool {
+	return s.Matches(hookspec.Group{Cluster: b.Cluster})
+}
+
+// clusterKnown reports selectors that look at the cluster's name when nobody has said it.
+func (b *builder) clusterKnown(d *hookspec.Doc, overrides []*hookspec.Override) bool {
+	fields := []string{}
+	if len(d.Spec.Spec.Selector.Clusters) > 0 {
+		fields = append(fields, "spec.selector.clusters")
+	}
+	for i, o := range overrides {
+		if o != nil && len(o.Selector.Clusters) > 0 {
+			fields = append(fields, fmt.Sprintf("spec.overrides[%d].selector.clusters", i))
+		}
+	}
+	if b.Cluster != "" || len(fields) == 0 {
+		return true
+	}
+	for _, f := range fields {
+		b.r.Errorf(d.Pos(f), f, "say which cluster: --cluster NAME, or its manifests", "an addon is for one cluster, and nodes have no label that says theirs")
+	}
+	return false
+}
+
+// needsGroups returns the first field that only the instance groups themselves can answer, and what it is.
+func needsGroups(d *hookspec.Doc, overrides []*hookspec.Override) (field, why string) {
+	s := d.Spec.Spec.Selector
+	for _, list := range []struct {
+		field string
+		globs []string
+	}{{"names", s.Names}, {"excludeNames", s.ExcludeNames}} {
+		for i, glob := range list.globs {
+			if strings.ContainsAny(glob, `*?[\`) {
+				return fmt.Sprintf("spec.selector.%s[%d]", list.field, i), fmt.Sprintf("the glob %q", glob)
+			}
+		}
+	}
+	if len(s.MatchLabels) > 0 {
+		return "spec.selector.matchLabels", "matchLabels, labels of InstanceGroup objects,"
+	}
+	for i, o := range overrides {
+		if o == nil {
+			continue
+		}
+		if o := o.Selector; len(o.Names) > 0 || len(o.ExcludeNames) > 0 || len(o.Roles) > 0 || len(o.MatchLabels) > 0 || len(o.NodeLabels) > 0 {
+			return fmt.Sprintf("spec.overrides[%d].selector", i), "an override for some of the nodes"
+		}
+	}
+	return "", ""
+}
+
+// selected returns the instance groups with a kubelet that the spec selects.
+func (b *builder) selected(d *hookspec.Doc) []Group {
+	var out []Group
+	for _, g := range b.Groups {
+		if g.Role != "Bastion" && d.Selects(g.Group) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// checkLabelled warns of groups whose nodes no DaemonSet finds by the group's name. kops sets the label from
+// spec.nodeLabels, where its own commands put it (cmd/kops/create_instancegroup.go:207), on all clouds but GCE and Azure.
+func (b *builder) checkLabelled(groups []Group) {
+	for _, g := range groups {
+		if !g.Labelled {
+			b.r.Warnf(g.Position, "spec.nodeLabels", fmt.Sprintf("add `%s: %s` to spec.nodeLabels, as `kops create ig` does", nodeLabelGroup, g.Name),
+				"instance group %q: its nodes lack the label %s, by which daemon hooks find them", g.Name, nodeLabelGroup)
+		}
+	}
+}
+
+func onlyBastions(s *hookspec.Selector) bool {
+	return len(s.Roles) > 0 && !slices.ContainsFunc(s.Roles, func(r string) bool { return r != "Bastion" })
+}
+
+// labelTerms says a selector without globs in labels of nodes.
+func (b *builder) labelTerms(d *hookspec.Doc, s *hookspec.Selector) []corev1.NodeSelectorTerm {
+	var all []corev1.NodeSelectorRequirement
+	if len(s.Names) > 0 {
+		all = append(all, in(nodeLabelGroup, b.values(d, "names", s.Names)))
+	}
+	if len(s.ExcludeNames) > 0 {
+		r := in(nodeLabelGroup, b.values(d, "excludeNames", s.ExcludeNames))
+		r.Operator = corev1.NodeSelectorOpNotIn
+		all = append(all, r)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.NodeLabels)) {
+		value := s.NodeLabels[key]
+		if errs := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(value)...); len(errs) > 0 {
+			b.r.Errorf(d.Pos("spec.selector.nodeLabels"), "spec.selector.nodeLabels", "compare it with spec.nodeLabels of the instance group",
+				"no node can have the label %s: %s", key, value)
+		}
+		all = append(all, in(key, []string{value}))
+	}
+	if len(s.Roles) == 0 {
+		if len(all) == 0 {
+			return nil
+		}
+		return term(all...)
+	}
+	// APIServer and control plane: with the feature flag APIServerNodes, kops gives both labels to control planes.
+	var terms []corev1.NodeSelectorTerm
+	for _, role := range []struct{ names, label string }{
+		{"ControlPlane Master", nodeLabelControlPlane}, {"APIServer", nodeLabelAPIServer}, {"Node", nodeLabelNode},
+	} {
+		if !slices.ContainsFunc(s.Roles, func(r string) bool { return slices.Contains(strings.Fields(role.names), r) }) {
+			continue
+		}
+		t := slices.Clone(all)
+		t = append(t, corev1.NodeSelectorRequirement{Key: role.label, Operator: corev1.NodeSelectorOpExists})
+		if role.label == nodeLabelAPIServer {
+			t = append(t, corev1.NodeSelectorRequirement{Key: nodeLabelControlPlane, Operator: corev1.NodeSelectorOpDoesNotExist})
+		}
+		terms = append(terms, term(t...)...)
+	}
+	return terms
+}
+
+// values returns names sorted, and reports those that no label can hold.
+func (b *builder) values(d *hookspec.Doc, field string, names []string) []string {
+	for i, name := range names {
+		if len(validation.IsValidLabelValue(name)) > 0 {
+			f := fmt.Sprintf("spec.selector.%s[%d]", field, i)
+			b.r.Errorf(d.Pos(f), f, "select its nodes by roles or nodeLabels", "%q cannot be the value of a label, so no node is found by it", name)
+		}
+	}
+	names = slices.Sorted(slices.Values(names))
+	return slices.Compact(names)
+}
+
+func in(key string, values []string) corev1.NodeSelectorRequirement {
+	return corev1.NodeSelectorRequirement{Key: key, Operator: corev1.NodeSelectorOpIn, Values: values}
+}
+
+func term(r ...corev1.NodeSelectorRequirement) []corev1.NodeSelectorTerm {
+	return []corev1.NodeSelectorTerm{{MatchExpressions: r}}
+}
+
+// disjoint says that no node matches both: each pair of terms wants different values of one label.
+func disjoint(a, b []corev1.NodeSelectorTerm) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	for _, x := range a {
+		for _, y := range b {
+			if !contradict(x, y) && !contradict(y, x) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// contradict says that no node matches both a and b, as far as one can tell from a's side.
+func contradict(a, b corev1.NodeSelectorTerm) bool {
+	roles := func(t corev1.NodeSelectorTerm) (labels []string) {
+		for _, r := range t.MatchExpressions {
+			if r.Operator == corev1.NodeSelectorOpExists {
+				labels = append(labels, r.Key)
+			}
+		}
+		return labels
+	}
+	// a node of kops has one role
+	if x, y := roles(a), roles(b); len(x) > 0 && len(y) > 0 && !slices.Equal(x, y) {
+		return true
+	}
+	for _, x := range a.MatchExpressions {
+		for _, y := range b.MatchExpressions {
+			if x.Key != y.Key {
+				continue
+			}
+			shares := slices.ContainsFunc(x.Values, func(v string) bool { return slices.Contains(y.Values, v) })
+			missing := slices.ContainsFunc(x.Values, func(v string) bool { return !slices.Contains(y.Values, v) })
+			switch {
+			case x.Operator == corev1.NodeSelectorOpIn && y.Operator == corev1.NodeSelectorOpIn && !shares,
+				x.Operator == corev1.NodeSelectorOpIn && y.Operator == corev1.NodeSelectorOpNotIn && !missing:
+				return true
+			}
+		}
+	}
+	return false
+}

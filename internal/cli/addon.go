@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/addon"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func addonCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "addon",
+		Usage:     "write a kops addon: hooks of phase daemon, and the hooks' status in the cluster",
+		UsageText: "kopshook addon [-f SPEC...] [--status] -o DIR|objects [FILE...]",
+		Description: `Hooks of phase daemon are no user data: a DaemonSet runs them on nodes that run already, and again when they change,
+without replacing machines. With -o DIR it writes a kops addon: addon.yaml, the index for spec.addons of the cluster,
+and the manifest that it names. With -o objects it prints the Kubernetes objects alone.
+
+An addon is for one cluster. Give its manifests too when a spec selects by globs, by matchLabels or by clusters, or
+overrides hooks for some of the nodes.
+
+Examples:
+   kopshook addon --status -o addon examples/addon/hooks.yaml examples/mixed/cluster.yaml
+   kopshook addon -o objects examples/addon/hooks.yaml`,
+		Flags: append(planFlags(),
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`DIR` to write the addon to; or objects, to print Kubernetes objects"},
+			&cli.BoolFlag{Name: "status", Usage: "with node-problem-detector, which shows failed hooks as node conditions, events and metrics"},
+			&cli.StringFlag{Name: "cluster", Usage: "`NAME` of the cluster, where it is not in the manifests"},
+			&cli.StringFlag{Name: "name", Value: "kopshook", Usage: "`NAME` of the addon; two addons of one cluster need two names"},
+			&cli.StringFlag{Name: "image", Usage: "`IMAGE` that runs hooks: it has sh, nsenter, sha256sum (default: " + tag(addon.DefaultImage) + ", by digest)"},
+			&cli.StringFlag{Name: "status-image", Usage: "`IMAGE` of node-problem-detector (default: " + tag(addon.DefaultStatusImage) + ", by digest)"},
+			&cli.StringFlag{Name: "priority-class", Usage: "existing PriorityClass `NAME` (default: one of the addon's own); with system-node-critical, a rolling update waits for the hooks"},
+			&cli.StringFlag{Name: "max-unavailable", Value: "10%", Usage: "`PODS` at once in a rollout, a number or a percentage"},
+		),
+		Action: makeAddon,
+	}
+}
+
+// tag is an image without its digest.
+func tag(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	return image
+}
+
+func makeAddon(c *cli.Context) error {
+	out := c.String("output")
+	if out == "" {
+		return report.Hint("add -o DIR, or -o objects to print Kubernetes objects", "no place for the addon")
+	}
+	in, err := readInputs(c)
+	if err != nil {
+		return err
+	}
+	if err := in.needSpecs(c.Command.Name); err != nil {
+		return err
+	}
+	var a *addon.Addon
+	if cluster, groups, ok := in.oneCluster(c.String("cluster")); ok && !in.report.HasErrors() {
+		loader := newLoader(c)
+		a = addon.Build(addon.Input{
+			Specs: in.specs, Cluster: cluster, Groups: groups,
+			Read: func(hooks []hookspec.Resolved) []generator.Hook {
+				return plan.Read(c.Context, hooks, loader, &in.report)
+			},
+			Options: addon.Options{
+				Name: c.String("name"), Status: c.Bool("status"), Image: c.String("image"), StatusImage: c.String("status-image"),
+				PriorityClass: c.String("priority-class"), MaxUnavailable: c.String("max-unavailable"),
+			},
+		}, &in.report)
+	}
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if err := in.finish(); err != nil {
+		return err
+	}
+	if out == "objects" {
+		manifest, err := a.Manifest()
+		if err != nil {
+			return err
+		}
+		_, err = c.App.Writer.Write(manifest)
+		return err
+	}
+	files, err := a.Files()
+	if err != nil {
+		return err
+	}
+	return writeAddon(out, a.Name, files)
+}
+
+// oneCluster returns the cluster that the addon is for, "" when nobody says it, and its instance groups, nil when
+// there are none among the files.
+func (in *inputs) oneCluster(name string) (string, []addon.Group, bool) {
+	var names []string
+	for _, m := range in.manifests {
+		for _, c := range m.Clusters() {
+			names = append(names, c.Name)
+		}
+		for _, g := range m.Groups() {
+			if g.Cluster != "" {
+				names = append(names, g.Cluster)
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case name == "" && len(names) > 1:
+		in.report.Errorf(report.Position{}, "", "choose one with --cluster NAME", "the manifests are of several clusters, and an addon is for one: %s", strings.Join(names, ", "))
+		return "", nil, false
+	case name == "" && len(names) == 1:
+		name = names[0]
+	case name != "" && len(names) > 0 && !slices.Contains(names, name):
+		in.report.Errorf(report.Position{}, "", "the manifests are of "+strings.Join(names, ", "), "no manifest is of the cluster %q", name)
+		return "", nil, false
+	}
+	var groups []addon.Group
+	for _, m := range in.manifests {
+		for _, g := range m.Groups() {
+			if g.Cluster != "" && g.Cluster != name {
+				continue
+			}
+			who := plan.Selectable(g)
+			who.Cluster = name
+			groups = append(groups, addon.Group{Group: who, Position: report.Position{File: m.Name, Line: g.Line}, Labelled: labelled(g)})
+		}
+	}
+	return name, groups, true
+}
+
+// labelled says whether kops gives the nodes of a group the label with its name: from spec.nodeLabels, and on GCE and
+// Azure always (kops pkg/nodeidentity/gce/identify.go:206, azure/identify.go:107).
+func labelled(g *instancegroups.Group) bool {
+	if g.NodeLabels["kops.k8s.io/instancegroup"] == g.Name {
+		return true
+	}
+	if g.ClusterObject == nil {
+		return false
+	}
+	provider := g.ClusterObject.Object.Spec.CloudProvider
+	return provider.GCE != nil || provider.Azure != nil
+}
+
+// writeAddon writes the files, which come in the order of their writing, and removes those that an earlier run wrote
+// and this one did not: they are known by name.
+func writeAddon(dir, name string, files []addon.File) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fileError(dir, err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fileError(dir, err)
+	}
+	defer root.Close()
+	var written []string
+	for _, f := range files {
+		tmp := "." + f.Name + ".tmp"
+		err := root.WriteFile(tmp, f.Content, 0o666)
+		if err == nil {
+			err = root.Rename(tmp, f.Name)
+		}
+		if err != nil {
+			root.Remove(tmp)
+			return fileError(filepath.Join(dir, f.Name), err)
+		}
+		written = append(written, f.Name)
+	}
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(name) + `-([0-9a-f]{12}\.yaml|dashboard\.json|prometheus\.yaml)$`)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fileError(dir, err)
+	}
+	for _, e := range entries {
+		if ours.MatchString(e.Name()) && !slices.Contains(written, e.Name()) {
+			if err := root.Remove(e.Name()); err != nil {
+				return fmt.Errorf("%s: %w", filepath.Join(dir, e.Name()), err)
+			}
+		}
+	}
+	return nil
+}
