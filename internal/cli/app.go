@@ -66,6 +66,7 @@ never joins.
 			lockCommand(),
 			vendorCommand(),
 			fitCommand(),
+			addonCommand(),
 			schemaCommand(),
 			fnCommand(),
 			externalCommand(),
