@@ -4,12 +4,44 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/source"
 )
+
+// hookKey is a hook of a spec, before overrides.
+type hookKey struct {
+	doc  *hookspec.Doc
+	name string
+}
+
+// knownHook is a hook as some instance groups have it.
+type knownHook struct {
+	resolved hookspec.Resolved
+	hook     generator.Hook
+	id       string
+}
+
+// shared returns the hook with all its bytes, and an id that it shares with the same hook of other instance groups:
+// most groups differ in no hook, so work is done once.
+func (p *planner) shared(h *hookspec.Resolved) (generator.Hook, string) {
+	key := hookKey{h.Doc, h.Name}
+	for _, k := range p.known[key] {
+		if reflect.DeepEqual(k.resolved, *h) {
+			return k.hook, k.id
+		}
+	}
+	p.hooks++
+	k := knownHook{resolved: *h, hook: p.hook(h), id: strconv.Itoa(p.hooks)}
+	if p.known == nil {
+		p.known = map[hookKey][]knownHook{}
+	}
+	p.known[key] = append(p.known[key], k)
+	return k.hook, k.id
+}
 
 // hook reads what the hook names and returns it with all its bytes.
 func (p *planner) hook(h *hookspec.Resolved) generator.Hook {
@@ -54,7 +86,7 @@ func (p *planner) scriptsOf(h *hookspec.Resolved) []generator.Script {
 	for _, f := range files {
 		if !bytes.HasPrefix(f.Content, []byte("#!")) && !bytes.HasPrefix(f.Content, []byte("\x7fELF")) {
 			p.report.Errorf(h.Pos("source"), h.FieldPath("source"), "begin it with a line such as #!/bin/sh",
-				"%q of source %q is no script: its first two bytes are not #!", f.Name, *h.Source)
+				"%q of source %q is no script: its first two bytes are not #!", f.Name, source.Redact(*h.Source))
 		}
 		scripts = append(scripts, generator.Script{Name: f.Name, Content: f.Content})
 	}

@@ -37,6 +37,7 @@ type Group struct {
 	Hooks []hookspec.Resolved
 	// Resolved are the same hooks with their bytes.
 	Resolved []generator.Hook
+	hookIDs  []string // the same hook has the same id in all groups
 	// Parts is the user data made of them, nil when there are none.
 	Parts []generator.UserData
 	// Runtime names the templates, "" when there are no hooks.
@@ -96,6 +97,9 @@ type planner struct {
 	report  *report.Report
 	scripts map[source.Ref][]source.File
 	broken  map[source.Ref]bool
+	known   map[hookKey][]knownHook
+	hooks   int // ids given out
+	memo    generator.Memo
 }
 
 func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
@@ -121,14 +125,17 @@ func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Gr
 	if g.Unserved != "" || p.report.HasErrors() {
 		return g
 	}
+	p.prefetch(g.Hooks)
 	for i := range g.Hooks {
-		g.Resolved = append(g.Resolved, p.hook(&g.Hooks[i]))
+		h, id := p.shared(&g.Hooks[i])
+		g.Resolved = append(g.Resolved, h)
+		g.hookIDs = append(g.hookIDs, id)
 	}
 	if len(g.Hooks) == 0 || p.report.HasErrors() {
 		return g
 	}
 	g.Runtime = g.Hooks[0].Runtime
-	parts, err := generator.Generate(generator.InstanceGroup{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role}, g.Runtime, g.Resolved)
+	parts, err := p.memo.Generate(generator.InstanceGroup{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role}, g.Runtime, g.Resolved, g.hookIDs)
 	if err != nil {
 		p.report.AddError(g.position(), "", err)
 		return g

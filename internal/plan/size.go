@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"strings"
 
 	"kopshook.dev/kopshook/generator"
@@ -12,14 +13,21 @@ import (
 // CheckSizes measures the user data of the groups that have hooks, sets their Size, and reports what does not fit:
 // for certain with severity, else as a warning. base returns kops' bootstrap script for a group, nil when it is not known.
 func CheckSizes(groups []*Group, base func(*Group) []byte, severity report.Severity, r *report.Report) {
+	known := map[string]*budget.Result{} // a remedy takes long to find, and most groups need the same
 	for _, g := range groups {
 		if len(g.Parts) == 0 {
 			continue
 		}
-		size, err := budget.Check(g.sizeInput(base(g)))
-		if err != nil {
-			r.AddError(g.position(), "", err)
-			continue
+		in := g.sizeInput(base(g))
+		key := g.sizeKey(in)
+		size := known[key]
+		if size == nil {
+			var err error
+			if size, err = budget.Check(in); err != nil {
+				r.AddError(g.position(), "", err)
+				continue
+			}
+			known[key] = size
 		}
 		g.Size = size
 		message, hint := size.Message(g.Name)
@@ -33,6 +41,15 @@ func CheckSizes(groups []*Group, base func(*Group) []byte, severity report.Sever
 		}
 		r.Add(f)
 	}
+}
+
+// sizeKey holds all that the size of a group's user data depends on: groups with the same key need the same bytes.
+func (g *Group) sizeKey(in budget.Input) string {
+	key := fmt.Sprint(g.hookIDs, in.Runtime, in.Role, in.Cloud, in.Proxy, in.Base != nil, len(in.Base), len(g.Cluster), len(g.Name))
+	for _, p := range in.Theirs {
+		key += fmt.Sprint(" ", p.Name, len(p.Type), len(p.Content))
+	}
+	return key
 }
 
 func (g *Group) sizeInput(base []byte) budget.Input {
