@@ -31,13 +31,13 @@ func (c *converter) parse(data []byte) []*yaml.Node {
 	return docs
 }
 
-// withoutComments turns comments that begin with // or stand in /* */ into spaces, as well as tabs outside of quotes,
-// which YAML refuses even in JSON. Lines and columns stay what they are.
+// withoutComments turns comments that begin with // or stand in /* */ into spaces, as well as commas before a closing
+// bracket, and tabs outside of quotes, which YAML refuses even in JSON. Lines and columns stay what they are.
 func withoutComments(data []byte) []byte {
-	var out strings.Builder
+	runes := []rune(string(data))
 	quote, previous := rune(0), '\n'
 	comment, block := false, false
-	runes := []rune(string(data))
+	comma := -1 // the last one, if only white space came since
 	for i, r := range runes {
 		starts := func(second rune) bool { // a comment, with / and second
 			return r == '/' && i+1 < len(runes) && runes[i+1] == second && strings.ContainsRune(" \t\n,{}[]\"'", previous)
@@ -46,10 +46,10 @@ func withoutComments(data []byte) []byte {
 			quote, comment = 0, false // what is quoted over several lines has no //
 		}
 		switch {
-		case block && r != '\n':
+		case r == '\n':
+		case block:
 			block = !(r == '/' && previous == '*')
-			previous = r
-			out.WriteByte(' ')
+			previous, runes[i] = r, ' '
 			continue
 		case comment:
 			r = ' '
@@ -65,15 +65,23 @@ func withoutComments(data []byte) []byte {
 			block, r = true, ' '
 		case r == '\t':
 			r = ' '
+		case (r == ']' || r == '}') && comma >= 0:
+			runes[comma] = ' '
 		}
-		out.WriteRune(r)
+		switch {
+		case r == ',' && quote == 0:
+			comma = i
+		case r != ' ' && r != '\n' && r != '\r':
+			comma = -1
+		}
+		runes[i] = r
 		if previous == '\\' && r == '\\' {
 			previous = 0 // an escaped backslash escapes nothing
 		} else {
 			previous = r
 		}
 	}
-	return []byte(out.String())
+	return []byte(string(runes))
 }
 
 // value follows an alias.
