@@ -105,9 +105,19 @@ func TestTimeoutEndsTheWholeAttempt(t *testing.T) {
     nohup sleep 1004 &
     /trial/bin/event hang
     sleep 1005
+- name: slow
+  weight: 1
+  attempts: 1
+  timeout: 1s
+  onFailure: continue
+  script: |
+    #!/bin/sh
+    sleep 1006
 `))...))
 		r := n.boot(boot.Options{Scenario: "ps -e -o args= | grep '^sleep 100'; true"}).joins().happens("hang", "kubelet-start")
-		n.hasStatus("hang", "failed", "script: timed out after 2 s")
+		n.hasStatus("slow", "failed", "script: timed out after 1 s")
+		n.hasStatus("hang", "failed", "script: exit status 137") // as of a script that was killed for want of memory
+		r.contains("journal of the hook", r.Timeline.Log("kopshook-hang.service"), "sending signal KILL")
 		if r.Scenario != "" {
 			t.Errorf("these outlived the attempt:\n%s", r.Scenario)
 		}
