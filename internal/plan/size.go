@@ -73,3 +73,15 @@ func (g *Group) sizeInput(base []byte) budget.Input {
 	}
 	return in
 }
+
+// Measure sizes what the nodes of the group get: with the parts of its hooks or, where no hooks were planned, with those
+// that the manifest has.
+func (g *Group) Measure(base []byte) (*budget.Result, error) {
+	in := g.sizeInput(base)
+	if len(g.Parts) == 0 {
+		for _, p := range g.Ours() {
+			in.Theirs = append(in.Theirs, generator.UserData(p))
+		}
+	}
+	return budget.Check(in)
+}

@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func lintCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "lint",
+		Usage:     "find what is lost, changed, late or dangerous in user data and hooks",
+		UsageText: "kopshook lint [-f SPEC...] [-o text|json|sarif|github] [--fix] FILE... | -",
+		Description: `Says of the user data of each instance group what cloud-init will lose or change, what runs too late or blocks the
+boot, and what people may read who should not. It works on any kops manifest; with hook specs it looks at what merge
+would make of them, and at the hooks' own scripts, too.
+
+Each finding has a code; docs/rules has a page for each, and --explain prints the rule. A comment
+"kopshook: ignore=KH014" on the line of a finding, on the line before it or anywhere in the part that it is about
+switches it off.
+
+Exit code 0: nothing found, 1: findings, 2: a mistake in the input.
+
+Examples:
+   kops get ig --name my.cluster -o yaml | kopshook lint -
+   kopshook lint examples/mixed/cluster.yaml -f examples/gpu
+   kopshook lint --severity info -o sarif cluster.yaml > kopshook.sarif
+   kopshook lint --explain KH014`,
+		Flags: append(planFlags(),
+			formatFlag("text", "json", "sarif", "github"),
+			&cli.StringFlag{Name: "severity", Value: "warning", Usage: "show findings of this `SEVERITY` and worse: error, warning, info"},
+			&cli.BoolFlag{Name: "fix", Usage: "mend in the files what can be mended in one way only"},
+			&cli.StringFlag{Name: "explain", Usage: "print what the rule `CODE` is about; all for all rules"},
+			cloudInitFlag(),
+			imageConfigFlag(),
+		),
+		Action: lintAction,
+	}
+}
+
+// cloudInitFlag and imageConfigFlag say what kind of image the nodes have.
+func cloudInitFlag() cli.Flag {
+	return &cli.StringFlag{Name: "cloud-init", Usage: "`VERSION` of cloud-init on the nodes, as in 22.4; else the image's name tells"}
+}
+
+func imageConfigFlag() cli.Flag {
+	return &cli.StringFlag{Name: "image-config", Usage: "`FILE` with the image's own cloud-init configuration, such as its /etc/cloud/cloud.cfg"}
+}
+
+// modelOptions reads the options of the model of cloud-init.
+func modelOptions(c *cli.Context) (cloudinit.Options, error) {
+	var opts cloudinit.Options
+	if s := c.String("cloud-init"); s != "" {
+		if _, err := fmt.Sscanf(s, "%d.%d", &opts.Version.Major, &opts.Version.Minor); err != nil || opts.Version.Major < 18 || opts.Version.Major > 99 {
+			return opts, report.Hint("write it as in 22.4", "--cloud-init %q is no version of cloud-init", s)
+		}
+	}
+	name := c.String("image-config")
+	if name == "" {
+		return opts, nil
+	}
+	data, err := readInput(c.Context, name, c.App.Reader)
+	if err != nil {
+		return opts, err
+	}
+	opts.Base, err = pyyaml.Load(string(data))
+	if err == nil && opts.Base != nil && !opts.Base.IsDict() {
+		err = fmt.Errorf("is no mapping")
+	}
+	if err != nil {
+		return opts, fmt.Errorf("%s: %w", display(name), err)
+	}
+	return opts, nil
+}
+
+func lintAction(c *cli.Context) error {
+	if code := c.String("explain"); code != "" {
+		return explainRule(c, code)
+	}
+	least, err := severityNamed(c.String("severity"))
+	if err != nil {
+		return err
+	}
+	print, err := lintPrinter(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("fix") && slices.Contains(c.Args().Slice(), "-") {
+		return report.Hint("name the file", "standard input cannot be mended in place")
+	}
+	in, findings, err := lintFiles(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("fix") {
+		mended, err := mend(c, in, findings)
+		if err != nil {
+			return err
+		}
+		if mended {
+			if in, findings, err = lintFiles(c); err != nil {
+				return err
+			}
+		}
+	}
+	var shown []report.Finding
+	for _, f := range findings {
+		if f.Severity <= least {
+			shown = append(shown, f.Finding)
+		}
+	}
+	if err := print(shown, in); err != nil {
+		return err
+	}
+	if len(shown) > 0 {
+		return differs
+	}
+	return nil
+}
+
+func severityNamed(name string) (report.Severity, error) {
+	for _, s := range []report.Severity{report.Error, report.Warning, report.Info} {
+		if s.String() == name {
+			return s, nil
+		}
+	}
+	return 0, report.Hint("choose error, warning or info", "--severity %q is none", name)
+}
+
+// lintPrinter returns the printer of -o.
+func lintPrinter(c *cli.Context) (func([]report.Finding, *inputs) error, error) {
+	w := c.App.Writer
+	switch c.String("output") {
+	case "text":
+		return func(findings []report.Finding, in *inputs) error {
+			return report.Text(w, findings, report.TextOptions{Sources: in.sources, Snippets: isTerminal(w), Color: colored(w)})
+		}, nil
+	case "json":
+		return func(findings []report.Finding, _ *inputs) error { return report.JSON(w, findings, ruleInfos()) }, nil
+	case "sarif":
+		return func(findings []report.Finding, _ *inputs) error {
+			return report.SARIF(w, findings, ruleInfos(), versionName())
+		}, nil
+	case "github":
+		return func(findings []report.Finding, _ *inputs) error { return report.GitHub(w, findings) }, nil
+	}
+	return nil, unknownFormat(c)
+}
+
+func ruleInfos() []report.RuleInfo {
+	var infos []report.RuleInfo
+	for _, r := range lint.Rules() {
+		infos = append(infos, report.RuleInfo{Code: r.Code, Name: r.Name, Severity: r.Severity, Title: r.Title, Remedy: r.Remedy, URL: r.DocURL()})
+	}
+	return infos
+}
+
+func explainRule(c *cli.Context, code string) error {
+	var codes []string
+	for _, r := range lint.Rules() {
+		codes = append(codes, r.Code)
+		if code == "all" || strings.EqualFold(code, r.Code) || code == r.Name {
+			fmt.Fprintf(c.App.Writer, "%s %s (%s)\n  %s\n  remedy: %s\n", r.Code, r.Name, r.Severity, r.Title, r.Remedy)
+		}
+	}
+	if code == "all" || slices.ContainsFunc(lint.Rules(), func(r lint.Rule) bool { return strings.EqualFold(code, r.Code) || code == r.Name }) {
+		return nil
+	}
+	hint := "see kopshook lint --explain all"
+	if near := report.Nearest(code, codes); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return report.Hint(hint, "there is no rule %q", code)
+}
+
+// lintFiles looks at all files of the command. It fails where they cannot be read.
+func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
+	in, err := readInputs(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts, err := modelOptions(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	var findings []lint.Finding
+	for i := range in.report.Findings {
+		if f := &in.report.Findings[i]; isDropped(f.Message) {
+			rule := lint.RuleOf("KH081")
+			f.Code = rule.Code
+			findings = append(findings, lint.Finding{Finding: *f, Rule: rule})
+		}
+	}
+	in.report.Findings = slices.DeleteFunc(in.report.Findings, func(f report.Finding) bool { return f.Code == "KH081" })
+	if len(in.manifests) == 0 && len(in.specs) == 0 && len(findings) == 0 && !in.report.HasErrors() {
+		return nil, nil, in.needManifests("lint")
+	}
+	groups, hooks, err := in.lintPlan(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := in.sizes.read(c.Context, groups); err != nil {
+		return nil, nil, err
+	}
+	for _, g := range groups {
+		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.sources[g.Manifest.Name], Parts: partsOf(g)}
+		if len(l.Parts) > 0 {
+			if l.Size, err = g.Measure(in.sizes.nodeup(g)); err != nil {
+				return nil, nil, err
+			}
+		}
+		findings = append(findings, lint.Check(l, lint.Options{Options: opts})...)
+	}
+	for _, h := range hooks {
+		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &h.Hook, Loaded: h.Bytes, Source: in.sources[h.Hook.Doc.File]})...)
+	}
+	return in, sortFindings(findings), nil
+}
+
+// isDropped tells the messages of documents that kops drops.
+func isDropped(message string) bool { return strings.HasPrefix(message, "kops drops this document") }
+
+// lintPlan plans what the specs say, if there are any.
+func (in *inputs) lintPlan(c *cli.Context) (groups []*plan.Group, hooks []plan.Loaded, err error) {
+	if !in.report.HasErrors() {
+		loader := newLoader(c)
+		groups = plan.Make(c.Context, in.specs, in.manifests, loader, &in.report)
+		if !in.report.HasErrors() {
+			hooks = plan.Hooks(c.Context, in.specs, loader, &in.report)
+		}
+	}
+	if err := c.Context.Err(); err != nil {
+		return nil, nil, err
+	}
+	for _, g := range groups {
+		if len(in.specs) > 0 && g.Unserved == "" {
+			g.SetUserData(g.PlannedUserData())
+		}
+	}
+	return groups, hooks, in.finish()
+}
+
+// partsOf returns what the nodes of a group get, for the model of cloud-init.
+func partsOf(g *plan.Group) []cloudinit.Part {
+	var parts []cloudinit.Part
+	for _, p := range g.UserData() {
+		parts = append(parts, cloudinit.Part(p))
+	}
+	return parts
+}
+
+// sortFindings orders findings by file and place, and says each once: instance groups may share hooks.
+func sortFindings(findings []lint.Finding) []lint.Finding {
+	slices.SortStableFunc(findings, func(a, b lint.Finding) int {
+		if n := strings.Compare(a.File, b.File); n != 0 {
+			return n
+		}
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Col - b.Col
+	})
+	return slices.CompactFunc(findings, func(a, b lint.Finding) bool { return a.Finding == b.Finding })
+}
+
+// mend makes the fixes of findings in their files. A file that would not be read as before, but for what was mended, is
+// left alone.
+func mend(c *cli.Context, in *inputs, findings []lint.Finding) (bool, error) {
+	var changes []change
+	total := 0
+	for _, m := range in.manifests {
+		old := in.sources[m.Name]
+		fixed, made := lint.Apply(m.Name, old, findings)
+		if made == 0 || bytes.Equal(fixed, old) {
+			continue
+		}
+		if err := sameGroups(m, fixed); err != nil {
+			return false, fmt.Errorf("%s: mending it would break it: %w", m.Name, err)
+		}
+		changes = append(changes, change{m.Name, fixed})
+		total += made
+	}
+	if total == 0 {
+		return false, nil
+	}
+	if err := writeFiles(c.Context, changes); err != nil {
+		return false, err
+	}
+	fmt.Fprintf(c.App.ErrWriter, "kopshook: mended %d of %d findings\n", total, len(findings))
+	return true, nil
+}
+
+// sameGroups says whether a file still holds the same instance groups with the same parts, contents aside.
+func sameGroups(m *plan.Manifest, fixed []byte) error {
+	f, err := instancegroups.Parse(m.Name, fixed)
+	if err != nil {
+		return err
+	}
+	now := f.Groups()
+	if len(now) != len(m.Groups()) || len(f.Documents()) != len(m.Documents()) {
+		return fmt.Errorf("it would hold other documents")
+	}
+	for i, g := range m.Groups() {
+		old, new := g.Object.DeepCopy(), now[i].Object.DeepCopy()
+		if len(old.Spec.AdditionalUserData) != len(new.Spec.AdditionalUserData) {
+			return fmt.Errorf("instance group %s would have other parts", g.Name)
+		}
+		old.Spec.AdditionalUserData, new.Spec.AdditionalUserData = nil, nil
+		if !reflect.DeepEqual(old, new) {
+			return fmt.Errorf("instance group %s would be another", g.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// checkGroup looks at what user data an instance group can have at all.
+func (p *pass) checkGroup() {
+	if len(p.g.Parts) == 0 {
+		return
+	}
+	pos := report.Position{File: p.g.File}
+	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData")
+	if reason, cannot := p.g.CannotServe(); cannot {
+		p.add("KH083", pos, fmt.Sprintf("additionalUserData does not reach the nodes of %q, or breaks them: %s", p.g.Name, reason))
+	}
+	s := p.g.Size
+	if s == nil || s.Limit.Bytes == 0 {
+		return
+	}
+	if message, hint := s.Message(p.g.Name); message != "" {
+		var opts []option
+		if s.Verdict == budget.TooLarge {
+			opts = append(opts, severity(report.Error))
+		}
+		p.add("KH082", pos, message, append(opts, remedy("%s", hint), func(f *Finding) { f.Detail = strings.Join(s.Table(), "\n") })...)
+		return
+	}
+	if share := s.High * 100 / s.Limit.Bytes; share > 80 {
+		p.add("KH082", pos, fmt.Sprintf("the user data of %q takes up to %d of %d bytes that %s takes, %d %%", p.g.Name, s.High, s.Limit.Bytes, s.Limit.Cloud, share))
+	}
+}

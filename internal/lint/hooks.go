@@ -1,0 +1,118 @@
+package lint
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
+)
+
+// Hook is a hook of a spec with all its bytes.
+type Hook struct {
+	*hookspec.Resolved
+	Loaded generator.Hook
+	Source []byte // of the spec's file; nil when positions inside of scripts are not to be told
+}
+
+// CheckHook looks at a hook's scripts, files and drop-ins.
+func CheckHook(h *Hook) []Finding {
+	p := &hookPass{h: h}
+	var shells []*shellText
+	for _, s := range h.Loaded.Scripts {
+		shells = append(shells, p.shell(string(s.Content), p.scriptPlace(s)))
+	}
+	if h.Verify != nil {
+		shells = append(shells, p.shell(*h.Verify, p.textPlace("verify", *h.Verify)))
+	}
+	var files []*file
+	for i, f := range h.Loaded.Files {
+		field := fmt.Sprintf("files[%d]", i)
+		place := func(int, int) report.Position { return h.Pos(field + ".path") }
+		if c := h.Files[i].Content; c != nil {
+			place = p.textPlace(field+".content", *c)
+		}
+		files = append(files, &file{path: f.Path, text: string(f.Content), place: place})
+		checkHookSecrets(p, string(f.Content), place)
+	}
+	for i, d := range h.DropIns {
+		place := p.textPlace(fmt.Sprintf("dropIns[%d].content", i), d.Content)
+		files = append(files, &file{path: "/etc/systemd/system/" + d.Unit + ".d/hook.conf", text: d.Content, place: place})
+	}
+	for _, s := range shells {
+		s.parse()
+		checkShell(p, s)
+		checkHookSecrets(p, s.text, s.place)
+		files = append(files, s.heredocs()...)
+	}
+	checkUnits(p, files, shells)
+	return p.found
+}
+
+// hookPass is one look at one hook.
+type hookPass struct {
+	h     *Hook
+	found []Finding
+}
+
+func (p *hookPass) add(code string, pos report.Position, message string, options ...option) {
+	rule := RuleOf(code)
+	f := Finding{Rule: rule, part: -1}
+	f.Finding = report.Finding{Severity: rule.Severity, Code: code, Position: pos, Message: fmt.Sprintf("hook %q: %s", p.h.Name, message), Remedy: rule.Remedy}
+	for _, o := range options {
+		o(&f)
+	}
+	if p.h.Source != nil && f.File == p.h.Doc.File && (lineIgnores(p.h.Source, f.Line, code) || lineIgnores(p.h.Source, f.Line-1, code)) {
+		return
+	}
+	p.found = append(p.found, f)
+}
+
+// shell is a script of the hook. One of phase boot runs where bootcmd does, in a subshell of its own.
+func (p *hookPass) shell(text string, place func(line, col int) report.Position) *shellText {
+	what := "hook"
+	if p.h.Phase == hookspec.Boot {
+		what = "boothook"
+	}
+	return &shellText{what: what, text: text, late: true, place: place}
+}
+
+// textPlace finds a place inside of a text of the spec.
+func (p *hookPass) textPlace(field, text string) func(line, col int) report.Position {
+	var m contentMap
+	return func(line, col int) report.Position {
+		pos := p.h.Pos(field)
+		if m == nil && p.h.Source != nil {
+			key := p.h.Doc.KeyPos(p.h.FieldPath(field))
+			m = mapContent(p.h.Source, offsetOf(p.h.Source, key.Line, key.Col), text)
+		}
+		if i := offsetOf([]byte(text), line, col); i < len(m) {
+			pos.Line, pos.Col = lineCol(p.h.Source, m[i])
+		}
+		return pos
+	}
+}
+
+// scriptPlace finds a place in a script: inline, or in the file that it was read from.
+func (p *hookPass) scriptPlace(s generator.Script) func(line, col int) report.Position {
+	if p.h.Script != nil {
+		return p.textPlace("script", *p.h.Script)
+	}
+	src := *p.h.Resolved.Source
+	if source.IsRemote(src) || s.Name == "script" && !strings.Contains(filepath.Base(src), ".") { // a folder of one script, maybe
+		return func(int, int) report.Position { return p.h.Pos("source") }
+	}
+	file := src
+	if !filepath.IsAbs(src) && p.h.Doc.File != "-" {
+		file = filepath.Join(filepath.Dir(p.h.Doc.File), src)
+	}
+	if s.Name != "script" {
+		file = filepath.Join(file, s.Name)
+	}
+	return func(line, col int) report.Position {
+		return report.Position{File: strings.TrimPrefix(file, "./"), Line: line, Col: col}
+	}
+}

@@ -1,0 +1,53 @@
+package lint
+
+import (
+	"bytes"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/cloudinit"
+)
+
+// ignoreMark switches rules off: "# kopshook: ignore=KH012,KH014" on the line of a finding, on the line before it, or
+// anywhere in the part that a finding is about.
+const ignoreMark = "kopshook: ignore="
+
+// ignored says whether a comment switches a finding off.
+func (p *pass) ignored(f Finding) bool {
+	if p.g.Source == nil {
+		return false
+	}
+	if f.whole && p.theirs(f.part) {
+		for _, l := range strings.Split(p.g.Parts[f.part].Content, "\n") {
+			if ignores(l, f.Code) {
+				return true
+			}
+		}
+	}
+	return lineIgnores(p.g.Source, f.Line, f.Code) || lineIgnores(p.g.Source, f.Line-1, f.Code)
+}
+
+func lineIgnores(src []byte, line int, code string) bool {
+	if line < 1 {
+		return false
+	}
+	start := offsetOf(src, line, 1)
+	text, _, _ := bytes.Cut(src[start:], []byte("\n"))
+	return ignores(string(text), code)
+}
+
+func ignores(line, code string) bool {
+	_, list, ok := strings.Cut(line, ignoreMark)
+	if !ok {
+		return false
+	}
+	list, _, _ = strings.Cut(list, " ")
+	for _, c := range strings.Split(list, ",") {
+		if strings.EqualFold(strings.TrimRight(c, "\"'\r"), code) {
+			return true
+		}
+	}
+	return false
+}
+
+// at is a place in a part.
+func at(part, line, col int) cloudinit.At { return cloudinit.At{Part: part, Line: line, Col: col} }

@@ -1,0 +1,193 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Group is an instance group with the user data that its nodes will get.
+type Group struct {
+	*instancegroups.Group
+	File   string // as the user gave it
+	Source []byte // of the file; nil when positions inside of parts are not to be told
+	// Parts of the user data, the user's own before kopshook's.
+	Parts []cloudinit.Part
+	// Size of the user data, nil when it is not known.
+	Size *budget.Result
+}
+
+// Options are those of the model.
+type Options struct {
+	cloudinit.Options
+}
+
+// Finding is what a rule has to say, and how that can be mended.
+type Finding struct {
+	report.Finding
+	Rule *Rule
+	// Fix are edits of the file that mend it, if there is one way that is right for everybody.
+	Fix []Edit
+	// whole is set where the finding is about a part as a whole: a comment anywhere in the part switches it off.
+	whole bool
+	part  int
+}
+
+// Edit replaces the bytes from Start to End of File by New.
+type Edit struct {
+	File       string
+	Start, End int
+	New        string
+}
+
+// Check looks at an instance group. Findings stand in the order of the file.
+func Check(g *Group, opts Options) []Finding {
+	p := &pass{g: g, opts: opts, maps: make([]contentMap, len(g.Parts)), mapped: make([]bool, len(g.Parts))}
+	if opts.Version == (cloudinit.Version{}) {
+		p.opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
+	}
+	p.checkGroup()
+	if len(g.Parts) > 0 {
+		p.result = cloudinit.ReadParts(nil, g.Role, g.Parts, p.opts.Options)
+		p.collect()
+		p.checkLosses()
+		p.checkParts()
+		p.checkConfigs()
+		p.checkFiles()
+		p.checkUnits()
+		p.checkShell()
+		p.checkSecrets()
+		p.checkNative()
+	}
+	return p.settle()
+}
+
+// settle sorts findings, and drops those that are switched off or said already.
+func (p *pass) settle() []Finding {
+	slices.SortStableFunc(p.found, func(a, b Finding) int { return comparePlaces(a, b) })
+	type key struct {
+		pos  report.Position
+		code string
+		msg  string
+	}
+	seen := map[key]bool{}
+	kept := p.found[:0]
+	for _, f := range p.found {
+		k := key{f.Position, f.Code, f.Message}
+		if seen[k] || p.ignored(f) {
+			continue
+		}
+		seen[k] = true
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+func comparePlaces(a, b Finding) int {
+	switch {
+	case a.Line != b.Line:
+		return a.Line - b.Line
+	case a.Col != b.Col:
+		return a.Col - b.Col
+	}
+	return strings.Compare(a.Code, b.Code)
+}
+
+// pass is one look at one instance group.
+type pass struct {
+	g      *Group
+	opts   Options
+	result *cloudinit.Result
+	maps   []contentMap
+	mapped []bool
+	found  []Finding
+
+	shells []*shellText
+	files  []*file
+	lines  [][]int // offsets of the lines of each part
+}
+
+// theirs says whether a part is the user's own.
+func (p *pass) theirs(part int) bool {
+	return part >= 0 && part < len(p.g.Parts) && !strings.HasPrefix(p.g.Parts[part].Name, instancegroups.Prefix)
+}
+
+// place returns where something in a part stands in the user's file: its line and column, or the part's content.
+func (p *pass) place(at cloudinit.At) report.Position {
+	pos := report.Position{File: p.g.File, Line: p.g.Line}
+	if !p.theirs(at.Part) {
+		return pos
+	}
+	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", strconv.Itoa(at.Part), "content")
+	if offset, ok := p.offset(at); ok {
+		pos.Line, pos.Col = lineCol(p.g.Source, offset)
+	}
+	return pos
+}
+
+// field returns where a field of a part stands.
+func (p *pass) field(part int, name string) report.Position {
+	pos := report.Position{File: p.g.File, Line: p.g.Line}
+	if p.theirs(part) {
+		pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", strconv.Itoa(part), name)
+	}
+	return pos
+}
+
+// offset returns the offset in the file of a place in a part.
+func (p *pass) offset(at cloudinit.At) (int, bool) {
+	if p.g.Source == nil || !p.theirs(at.Part) {
+		return 0, false
+	}
+	content := p.g.Parts[at.Part].Content
+	if !p.mapped[at.Part] {
+		p.mapped[at.Part] = true
+		line, col := p.g.Position("spec", "additionalUserData", strconv.Itoa(at.Part), "content")
+		p.maps[at.Part] = mapContent(p.g.Source, offsetOf(p.g.Source, line, col), content)
+	}
+	m := p.maps[at.Part]
+	if m == nil || at.Line == 0 {
+		return 0, false
+	}
+	i := offsetOf([]byte(content), at.Line, at.Col)
+	if i >= len(m) {
+		return 0, false
+	}
+	return m[i], true
+}
+
+// edit returns the edit that replaces bytes of a part, if the file is written so that it can be made.
+func (p *pass) edit(part, start, end int, new string) []Edit {
+	if _, ok := p.offset(cloudinit.At{Part: part, Line: 1, Col: 1}); !ok {
+		return nil
+	}
+	m := p.maps[part]
+	return []Edit{{File: p.g.File, Start: m[start], End: m[end], New: new}}
+}
+
+// option of a finding.
+type option func(*Finding)
+
+func severity(s report.Severity) option { return func(f *Finding) { f.Severity = s } }
+func fix(edits ...Edit) option          { return func(f *Finding) { f.Fix = append(f.Fix, edits...) } }
+func wholePart(part int) option         { return func(f *Finding) { f.whole, f.part = true, part } }
+func remedy(format string, args ...any) option {
+	return func(f *Finding) { f.Remedy = fmt.Sprintf(format, args...) }
+}
+
+// add records a finding. Its remedy is the rule's, unless an option says another.
+func (p *pass) add(code string, pos report.Position, message string, options ...option) {
+	rule := RuleOf(code)
+	f := Finding{Rule: rule, part: -1}
+	f.Finding = report.Finding{Severity: rule.Severity, Code: code, Position: pos, Message: message, Remedy: rule.Remedy}
+	for _, o := range options {
+		o(&f)
+	}
+	p.found = append(p.found, f)
+}

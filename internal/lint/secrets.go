@@ -1,0 +1,100 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// secretPatterns are what secrets look like. They are compiled when they are needed first.
+var secretPatterns = sync.OnceValue(func() []secretPattern {
+	p := func(what, expr string) secretPattern { return secretPattern{what, regexp.MustCompile(expr)} }
+	return []secretPattern{
+		p("a private key", `-----BEGIN ([A-Z]+ )*PRIVATE KEY-----`),
+		p("an AWS access key", `\b(AKIA|ASIA)[0-9A-Z]{16}\b`),
+		p("an AWS secret key", `(?i)aws_secret_access_key["']?\s*[=:]\s*["']?[A-Za-z0-9/+]{40}\b`),
+		p("a Google API key", `\bAIza[0-9A-Za-z_-]{35}\b`),
+		p("a Google service account key", `"private_key_id"\s*:`),
+		p("a GitHub token", `\b(gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,})\b`),
+		p("a GitLab token", `\bglpat-[A-Za-z0-9_-]{20,}\b`),
+		p("a Slack token", `\bxox[abprs]-[A-Za-z0-9-]{10,}`),
+		p("a JSON web token", `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`),
+		p("a password in a URL", `\b[a-z][a-z0-9+.-]*://[^/\s:@'"$]+:[^/\s:@'"${]+@`),
+		p("a bootstrap token", `\b[a-z0-9]{6}\.[a-z0-9]{16}\b`),
+		p("a password or token", `(?i)\b[a-z0-9_-]*(password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|_token)["']?\s*[=:]\s*["']?[^\s"'$<{(\[|&;*#]{8,}`),
+	}
+})
+
+type secretPattern struct {
+	what string
+	expr *regexp.Regexp
+}
+
+// checkSecrets looks for secrets in the user's parts: any pod may read the user data of its node. What a part hides in
+// base64 is looked at, too.
+func (p *pass) checkSecrets() {
+	for i, part := range p.g.Parts {
+		if !p.theirs(i) {
+			continue
+		}
+		for _, s := range findSecrets(part.Content) {
+			p.add("KH070", p.place(at(i, s.line, s.col)), s.message())
+		}
+	}
+	for _, f := range p.files {
+		if f.entry == nil || !f.entry.Get("encoding").Truth() {
+			continue
+		}
+		for _, s := range findSecrets(f.text) {
+			p.add("KH070", f.place(1, 1), fmt.Sprintf("%s: %s", f.path, s.message()))
+		}
+	}
+}
+
+type secret struct {
+	what      string
+	line, col int
+}
+
+func (s secret) message() string {
+	return s.what + " in user data: every pod of the node may read it, and whoever may describe instances"
+}
+
+// findSecrets returns what looks like a secret, the most certain kind for each line.
+func findSecrets(text string) []secret {
+	var found []secret
+	lines := map[int]bool{}
+	for _, pattern := range secretPatterns() {
+		for _, m := range pattern.expr.FindAllStringIndex(text, -1) {
+			line, col := lineCol([]byte(text), m[0])
+			if lines[line] || isPlaceholder(text[m[0]:m[1]]) {
+				continue
+			}
+			lines[line] = true
+			found = append(found, secret{pattern.what, line, col})
+		}
+	}
+	return found
+}
+
+// isPlaceholder: what people write where a secret is to be put, and names of files that hold one.
+func isPlaceholder(s string) bool {
+	_, value, _ := strings.Cut(strings.NewReplacer(":", "=", "\"", "", "'", "").Replace(s), "=")
+	value = strings.ToLower(strings.TrimSpace(value))
+	for _, word := range []string{"changeme", "example", "placeholder", "xxxx", "your-", "your_", "/", "true", "false", "none", "null", "file"} {
+		if strings.HasPrefix(value, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkHookSecrets looks for secrets in what a hook brings to the node.
+func checkHookSecrets(p adder, text string, place func(line, col int) report.Position) {
+	for _, s := range findSecrets(text) {
+		p.add("KH070", place(s.line, s.col), s.message())
+	}
+}
