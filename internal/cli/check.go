@@ -39,9 +39,6 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if groups, err = onlyGroups(groups, c.StringSlice("group")); err != nil {
-				return err
-			}
 			if c.IsSet("user-data") {
 				fine, err := checkUserData(c, groups)
 				if err == nil && !fine {

@@ -28,6 +28,7 @@ type inputs struct {
 	sources   map[string][]byte   // bytes by file name, for snippets
 	report    report.Report
 	strict    bool
+	only      []string // globs of --group: the command is about these instance groups; none is all
 	sizes     sizeOptions
 	stderr    io.Writer
 }
@@ -54,7 +55,8 @@ func readInputs(c *cli.Context) (*inputs, error) {
 
 // readFiles is readInputs for commands whose arguments are not all files.
 func readFiles(c *cli.Context, args []string) (*inputs, error) {
-	in := &inputs{sources: map[string][]byte{}, strict: c.Bool("strict"), sizes: newSizeOptions(c), stderr: c.App.ErrWriter}
+	in := &inputs{sources: map[string][]byte{}, strict: c.Bool("strict"), sizes: newSizeOptions(c),
+		only: c.StringSlice("group"), stderr: c.App.ErrWriter}
 	var names []string
 	for _, f := range c.StringSlice("file") {
 		if f == "" {
@@ -218,6 +220,10 @@ func (in *inputs) plan(ctx context.Context, loader plan.Loader) ([]*plan.Group, 
 		return nil, err
 	}
 	if !in.report.HasErrors() {
+		var err error
+		if groups, err = onlyGroups(groups, in.only); err != nil {
+			return nil, err
+		}
 		if err := in.checkSizes(ctx, groups); err != nil {
 			return nil, err
 		}

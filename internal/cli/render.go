@@ -44,9 +44,6 @@ func render(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if groups, err = onlyGroups(groups, c.StringSlice("group")); err != nil {
-		return err
-	}
 	format := c.String("output")
 	if c.IsSet("dir") && format != "tree" {
 		return report.Hint("add -o tree", "--dir goes with -o tree only")

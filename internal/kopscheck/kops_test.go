@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,11 +34,27 @@ func kopshook(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
+// cluster is examples/mixed on a cloud that takes user data with all examples together.
+func cluster(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("examples/mixed/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := regexp.MustCompile("image: ssm:.*").ReplaceAll(data, []byte("image: ubuntu-os-cloud/ubuntu-2404-noble-amd64-v20260101"))
+	changed = bytes.Replace(changed, []byte("cloudProvider: aws"), []byte("cloudProvider: gce"), 1)
+	file := filepath.Join(t.TempDir(), "cluster.yaml")
+	if err := os.WriteFile(file, changed, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // groups are the instance groups of examples/mixed with all example hooks merged, as kops decodes them.
 func groups(t *testing.T) []*kops.InstanceGroup {
 	t.Helper()
 	t.Chdir(filepath.Join("..", ".."))
-	merged := kopshook(t, append([]string{"merge", "examples/mixed/cluster.yaml"}, specs...)...)
+	merged := kopshook(t, append([]string{"merge", cluster(t)}, specs...)...)
 	var igs []*kops.InstanceGroup
 	for _, section := range text.SplitContentToSections([]byte(merged)) {
 		obj, _, err := kopscodecs.Decode(section, nil)
@@ -72,7 +89,7 @@ func TestRenderedMessageIsThatOfKops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		render := append([]string{"render", "-o", "mime", "--group", ig.Name, "examples/mixed/cluster.yaml"}, specs...)
+		render := append([]string{"render", "-o", "mime", "--group", ig.Name, cluster(t)}, specs...)
 
 		if ig.IsBastion() {
 			if diff := cmp.Diff(want, kopshook(t, render...)); diff != "" {

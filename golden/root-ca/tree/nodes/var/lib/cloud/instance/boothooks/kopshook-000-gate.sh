@@ -1,12 +1,10 @@
 #!/bin/sh
 # kopshook v1: units wait for their hooks. Runs on every boot, before cloud-init's modules.
 set -eu
-r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system first=false reload=
-add() { # DROP-IN LINE...
-  f=$1
-  mkdir -p "${f%/*}"
-  shift
-  printf '%s\n' '[Unit]' "$@" >> "$f"
+r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system
+add() { # DROP-IN LINE [LINE]
+  mkdir -p "${1%/*}"
+  printf '%s\n' '[Unit]' "$2" "${3-}" >> "$1"
 }
 closed() { # no gate: nothing may start
   for u in kops-configuration kubelet; do add /run/systemd/system/$u.service.d/kopshook.conf AssertPathExists=/gate-broken; done
@@ -15,30 +13,30 @@ closed() { # no gate: nothing may start
 hook() { # NNN-NAME PULL UNIT...: PULL starts it, each UNIT waits for it
   c=kopshook-$1.conf h=${1#*-}
   echo "$i" > "hook/$h"
-  add "gate/kops-configuration.service.d/$c" "$2=kopshook-$h.service"
+  add "gate/kops-configuration.service.d/$c" "$2kopshook-$h.service"
   shift 2
   for u; do add "gate/$u.d/$c" "After=kopshook-$h.service" "AssertPathExists=$r/ok/$h"; done
 }
 trap closed EXIT
-rm -rf $r
-mkdir -p $r/ok $r/hook $v/status
-cd $r
 i=$(readlink /var/lib/cloud/instance)
 i=${i##*/}
 case $i in '' | *none | *[!A-Za-z0-9._:-]*) false ;; esac
-[ -d "$v/$i" ] || { rm -f $e/kopshook-*.service; mkdir "$v/$i"; first=true reload=1; } # a new machine
-echo "exec env HOME=/root KOPSHOOK_CLUSTER=main.example.com KOPSHOOK_INSTANCE_GROUP=nodes KOPSHOOK_ROLE=Node KOPSHOOK_FIRST_BOOT=$first \"\$@\"" > with
-hook 400-root-ca Wants kops-configuration.service kubelet.service containerd.service
+[ -d "$v/$i" ] || { rm -rf $e/kopshook-*.service $v/status $v/skip; mkdir -p "$v/$i"; first=true reload=1; } # a new machine
+rm -rf $r
+mkdir -p $r/ok $r/hook $v/status
+cd $r
+echo "exec env HOME=/root KOPSHOOK_CLUSTER=main.example.com KOPSHOOK_INSTANCE_GROUP=nodes KOPSHOOK_ROLE=Node KOPSHOOK_FIRST_BOOT=${first-false} \"\$@\"" > with
+hook 400-root-ca Wants= kops-configuration.service kubelet.service containerd.service
 cd gate
 for f in */*; do
-  [ "$(cat "$f")" != "$(cat "$e/$f" 2>&1)" ] || continue
-  t=$e/${f%/*}/.kopshook
-  install -Dm 644 "$f" "$t"
-  sync "$t"
-  mv "$t" "$e/$f"
+  t=$e/$f
+  [ "$(cat "$f")" != "$(cat "$t" 2>&1)" ] || continue
+  install -Dm644 "$f" "$t~"
+  sync "$t~"
+  mv "$t~" "$t"
   reload=1
 done
 cd $e
 for f in *.d/kopshook-*.conf; do [ -e "$r/gate/$f" ] || { rm -f "$f"; reload=1; }; done # an older gate's
-[ -z "$reload" ] || systemctl daemon-reload
+[ -z "${reload-}" ] || systemctl daemon-reload
 trap - EXIT
