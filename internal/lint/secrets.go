@@ -24,9 +24,12 @@ var secretPatterns = sync.OnceValue(func() []secretPattern {
 		p("a JSON web token", `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`),
 		p("a password in a URL", `\b[a-z][a-z0-9+.-]*://[^/\s:@'"$]+:[^/\s:@'"${]+@`),
 		p("a bootstrap token", `\b[a-z0-9]{6}\.[a-z0-9]{16}\b`),
-		p("a password or token", `(?i)\b[a-z0-9_-]*(password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|_token)["']?\s*[=:]\s*["']?[^\s"'$<{(\[|&;*#]{8,}`),
+		p(anyPassword, `(?i)\b[a-z0-9_-]*(password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|_token)["']?\s*[=:]\s*["']?[^\s"'$<{(\[|&;*#]{8,}`),
 	}
 })
+
+// anyPassword is the pattern that looks at names, and so takes what is none for a secret.
+const anyPassword = "a password or token"
 
 type secretPattern struct {
 	what string
@@ -70,7 +73,7 @@ func findSecrets(text string) []secret {
 	for _, pattern := range secretPatterns() {
 		for _, m := range pattern.expr.FindAllStringIndex(text, -1) {
 			line, col := lineCol([]byte(text), m[0])
-			if lines[line] || isPlaceholder(text[m[0]:m[1]]) {
+			if lines[line] || pattern.what == anyPassword && isPlaceholder(text[m[0]:m[1]]) {
 				continue
 			}
 			lines[line] = true

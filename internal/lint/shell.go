@@ -3,6 +3,7 @@ package lint
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -30,6 +31,7 @@ type command struct {
 	col     int
 	sub     bool          // in a subshell: exit leaves only that
 	fn      bool          // in a function
+	guarded bool          // only if another command says so
 	appends string        // the file that >> appends to
 	pipedTo []string      // words of the command that its output goes to
 	pipe    *syntax.Stmt  // the statement of the pipe
@@ -102,8 +104,8 @@ func language(text string) (syntax.LangVariant, bool) {
 
 // walker collects the commands of a script.
 type walker struct {
-	s       *shellText
-	sub, fn bool
+	s                *shellText
+	sub, fn, guarded bool
 }
 
 func (w walker) stmts(list []*syntax.Stmt) {
@@ -123,6 +125,7 @@ func (w walker) stmt(st *syntax.Stmt, pipedTo []string, pipe *syntax.Stmt) {
 	case *syntax.BinaryCmd:
 		if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
 			w.stmt(c.X, pipedTo, pipe)
+			w.guarded = true
 			w.stmt(c.Y, pipedTo, pipe)
 			return
 		}
@@ -142,6 +145,7 @@ func (w walker) stmt(st *syntax.Stmt, pipedTo []string, pipe *syntax.Stmt) {
 	case *syntax.IfClause:
 		for c != nil {
 			w.stmts(c.Cond)
+			w.guarded = true
 			w.stmts(c.Then)
 			c = c.Else
 		}
@@ -220,7 +224,7 @@ func (w walker) call(st *syntax.Stmt, c *syntax.CallExpr, pipedTo []string, pipe
 	if len(c.Args) == 0 {
 		return
 	}
-	cmd := command{words: literals(c.Args), line: int(st.Pos().Line()), col: int(st.Pos().Col()), sub: w.sub, fn: w.fn, pipedTo: pipedTo, pipe: pipe}
+	cmd := command{words: literals(c.Args), line: int(st.Pos().Line()), col: w.s.column(st.Pos()), sub: w.sub, fn: w.fn, guarded: w.guarded, pipedTo: pipedTo, pipe: pipe}
 	target := ""
 	for _, r := range st.Redirs {
 		switch r.Op {
@@ -236,7 +240,7 @@ func (w walker) call(st *syntax.Stmt, c *syntax.CallExpr, pipedTo []string, pipe
 		}
 	}
 	cmd = unwrap(cmd)
-	if cmd.is("tee") && target == "" && len(cmd.words) > 1 {
+	if cmd.is("tee") && len(cmd.words) > 1 {
 		target = cmd.words[len(cmd.words)-1]
 		if cmd.has("-a", "--append") {
 			cmd.appends = target
@@ -324,13 +328,19 @@ func (s *shellText) starts(unit string) bool {
 	})
 }
 
-// stray is a subject that has been parsed and may have a syntax error.
+// column counts characters where the parser counts bytes.
+func (s *shellText) column(at syntax.Pos) int {
+	start := min(int(at.Offset())-int(at.Col())+1, len(s.text))
+	return utf8.RuneCountInString(s.text[max(start, 0):min(int(at.Offset()), len(s.text))]) + 1
+}
+
+// syntaxError says where the script does not parse, and why; the message is empty where it does.
 func (s *shellText) syntaxError() (line, col int, msg string) {
 	switch e := s.err.(type) {
 	case syntax.ParseError:
-		return int(e.Pos.Line()), int(e.Pos.Col()), e.Text
+		return int(e.Pos.Line()), s.column(e.Pos), e.Text
 	case syntax.LangError:
-		return int(e.Pos.Line()), int(e.Pos.Col()), e.Feature + " is no feature of " + e.LangUsed.String()
+		return int(e.Pos.Line()), s.column(e.Pos), e.Feature + " is no feature of " + e.LangUsed.String()
 	case nil:
 		return 0, 0, ""
 	}

@@ -56,7 +56,7 @@ func checkShared(p adder, s *shellText, c *command, pos report.Position) {
 
 // checkEarly looks at what runs before systemd has reached sysinit.target, on every boot.
 func checkEarly(p adder, s *shellText, c *command, pos report.Position) {
-	if c.appends != "" && !strings.HasPrefix(c.appends, "/run/") && !strings.HasPrefix(c.appends, "/dev/") && !strings.HasPrefix(c.appends, "/tmp/") && !strings.Contains(c.appends, "/log/") {
+	if c.appends != "" && !c.guarded && !strings.HasPrefix(c.appends, "/run/") && !strings.HasPrefix(c.appends, "/dev/") && !strings.HasPrefix(c.appends, "/tmp/") && !strings.Contains(c.appends, "/log/") {
 		p.add("KH033", pos, fmt.Sprintf("%s runs on every boot, and appends to %s each time", s.what, c.appends))
 	}
 	if c.is("systemctl") && c.has("start", "restart", "reload", "reload-or-restart", "isolate") && !c.has("--no-block") {
