@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test bench golden vet clean e2e e2e-vm e2e-mutations e2e-cloudinit fuzz-cloudinit bench-boot FORCE
+.PHONY: build demo test capi bench golden vet clean e2e e2e-vm e2e-mutations e2e-cloudinit fuzz-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -65,10 +65,22 @@ fuzz-cloudinit: e2e/cloudinit.test
 e2e/cloudinit.test: FORCE
 	$(GO) test -tags e2e -c -o $@ ./internal/cloudinit
 
+# the client of Runtime Extensions against Cluster API's own server, a module of its own
+capi:
+	cd internal/clusterhooks/capitest && $(GO) vet ./... && $(GO) test ./...
+
 # how long hooks hold the kubelet up, as ratios
 bench-boot: e2e/e2e.test
 	$(SUDO) e2e/install.sh
 	cd e2e && $(E2E) -test.run '^$$' -test.bench Boot -test.benchtime 1x
+
+# addons in a real control plane; the first run builds it, which takes minutes
+e2e-apiserver:
+	$(SUDO) e2e/apiserver/install.sh
+	cd e2e/apiserver/programs && CGO_ENABLED=0 $(GO) build -o ../bin/ \
+	  -tags disable_system_log_monitor,disable_system_stats_monitor,disable_stackdriver_exporter \
+	  -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$($(GO) list -m -f '{{.Version}}' k8s.io/kubernetes)" tool
+	$(GO) test -tags e2e -count 1 -timeout 20m ./e2e/apiserver
 
 FORCE:
 

@@ -31,6 +31,20 @@ func startExtension(ts *testscript.TestScript, _ bool, args []string) {
 			extensionDiscovery(w, mode)
 			return
 		}
+		if mode == "all" {
+			var q struct {
+				Kind, FromKubernetesVersion, ToKubernetesVersion, KubernetesVersion string
+				Cluster                                                             struct {
+					Metadata struct{ Name string }
+					Spec     struct{ Topology struct{ Version string } }
+				}
+			}
+			if err := json.Unmarshal(body, &q); err != nil {
+				panic(err)
+			}
+			versions := strings.TrimSpace(q.FromKubernetesVersion + " " + q.ToKubernetesVersion + q.KubernetesVersion)
+			noteTo(file, fmt.Sprintf("  %s of %s %s (%s)", q.Kind, q.Cluster.Metadata.Name, q.Cluster.Spec.Topology.Version, versions))
+		}
 		extensionAnswer(w, req, mode, int(calls.Add(1)), body)
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -82,6 +96,13 @@ func extensionDiscovery(w http.ResponseWriter, mode string) {
 		answer = map[string]any{"status": "Failure", "message": "not ready"}
 	case "other-version":
 		handler["requestHook"].(map[string]any)["apiVersion"] = "hooks.runtime.cluster.x-k8s.io/v1beta1"
+	case "all":
+		var handlers []any
+		for _, hook := range []string{"BeforeClusterDelete", "AfterClusterUpgrade", "AfterControlPlaneUpgrade", "BeforeClusterUpgrade", "AfterControlPlaneInitialized", "BeforeClusterCreate"} {
+			handlers = append(handlers, map[string]any{"name": strings.ToLower(hook),
+				"requestHook": map[string]any{"apiVersion": "hooks.runtime.cluster.x-k8s.io/v1alpha1", "hook": hook}})
+		}
+		answer["handlers"] = handlers
 	case "bad-handlers":
 		bad := map[string]any{"name": "Bad_Name", "timeoutSeconds": 31, "failurePolicy": "Maybe", "requestHook": handler["requestHook"]}
 		answer["handlers"] = []any{handler, handler, bad}
