@@ -5,7 +5,7 @@ set -u
 path=$1 mode=$2 owner=$3 want=$4 part=fetched-$4
 shift 4
 is() { # FILE
-  sum=$([ ! -e "$1" ] || sha256sum < "$1")
+  sum=$([ ! -e "$1" ] || sha256sum <"$1")
   sum=${sum%% *}
   [ "$sum" = "$want" ]
 }
@@ -21,7 +21,7 @@ if is "$path"; then
 fi
 place
 for url; do
-  if command -v curl > /dev/null; then
+  if command -v curl >/dev/null; then
     curl -fsSL --retry 3 --connect-timeout 20 -C - -o "$part" "$url"
   else
     wget -q -c -t 3 -T 20 -O "$part" "$url"

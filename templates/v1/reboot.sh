@@ -10,13 +10,13 @@ while [ $# -gt 1 ]; do
   shift
 done
 [ -n "$asked" ] || exit 0
-[ ! -e "$counter" ] || read -r n < "$counter"
+[ ! -e "$counter" ] || read -r n <"$counter"
 if [ "$n" -ge 3 ]; then
-  echo 'asks for a reboot after 3 of them:' > "/run/kopshook/ok/$hook~"
+  echo 'asks for a reboot after 3 of them:' >"/run/kopshook/ok/$hook~"
   exit 0
 fi
 n=$((n + 1))
-echo $n > "$counter" && sync "$counter" || exit
+echo $n >"$counter" && sync "$counter" || exit
 echo "reboot $n of 3"
 w=0 # the user's scripts are not cut off: cloud-init would not run them again
 until [ "$(systemctl is-active cloud-final)" != activating ] || [ $((w += 1)) -gt 600 ]; do sleep 1; done
