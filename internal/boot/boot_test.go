@@ -212,3 +212,13 @@ func TestRecipeHash(t *testing.T) {
 		t.Error("another mirror makes the same root file system")
 	}
 }
+
+func TestComplaints(t *testing.T) {
+	log := "Cloud-init v. 25.1.4 running\nx[WARNING]: Failed to x\nall is well\n"
+	if got, want := complaints(log), "x[WARNING]: Failed to x\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := complaints("all is well\n"); got != "all is well\n" {
+		t.Errorf("a log without complaints is %q", got)
+	}
+}

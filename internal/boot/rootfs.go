@@ -27,7 +27,7 @@ var nodeFiles = map[string]string{
 	"etc/machine-id":  "",
 	"etc/environment": "",
 	"etc/cloud/cloud.cfg.d/99_trial.cfg": "datasource_list: [NoCloud, None]\n" +
-		"locale: false\nresize_rootfs: false\ngrowpart: {mode: \"off\"}\nnetwork: {config: disabled}\n",
+		"locale: false\nresize_rootfs: false\nssh_genkeytypes: []\ngrowpart: {mode: \"off\"}\nnetwork: {config: disabled}\n",
 }
 
 // quiet are units that take time and that nothing on a node waits for.

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (m *Machine) Explain(r *Result) []Reason {
 		reasons = append(reasons, Reason{fmt.Sprintf(format, args...), lines[max(0, len(lines)-logLines):]})
 	}
 	if r.closed() {
-		say(r.Timeline.logOf("cloud-init"), "the gate could not be set up, so nothing may start: cloud-init's log says why")
+		say(complaints(r.Timeline.logOf("cloud-")), "the gate could not be set up, so nothing may start: cloud-init's log says why")
 	}
 	told := map[string]bool{}
 	for _, s := range m.statuses() {
@@ -43,16 +44,24 @@ func (m *Machine) Explain(r *Result) []Reason {
 	}
 	for _, unit := range r.lost() {
 		told[unit] = true
-		say("", "%s is not there, though others wait for it: cloud-init lost the part of the user data that holds it, or stopped before it", unit)
+		say(complaints(r.Timeline.logOf("cloud-")), "%s is not there, though others wait for it: cloud-init lost the part of the user data that holds it, or stopped before it", unit)
 	}
 	if r.Timeline.Count("nodeup-failed") > 0 {
 		told["kops-configuration.service"] = true
 		say(r.Timeline.Log("kops-configuration.service"), "nodeup failed")
 	}
+	var cloudInit []string // units of its stages; they share their log
 	for _, unit := range r.Failed {
-		if !told[unit] {
+		switch {
+		case told[unit]:
+		case strings.HasPrefix(unit, "cloud-"):
+			cloudInit = append(cloudInit, unit)
+		default:
 			say(r.Timeline.Log(unit), "%s failed", unit)
 		}
+	}
+	if len(cloudInit) > 0 {
+		say(complaints(r.Timeline.logOf("cloud-")), "cloud-init failed: %s", strings.Join(cloudInit, ", "))
 	}
 	for _, e := range r.Timeline {
 		if e.Name == "ordering cycle" {
@@ -65,15 +74,49 @@ func (m *Machine) Explain(r *Result) []Reason {
 	case CutOff:
 		say("", "the power was cut")
 	}
-	if len(reasons) == 0 && !r.Joined() && r.Timeline.Count("nodeup-installed") == 0 && r.Number == 1 {
-		say(r.Timeline.logOf("cloud-final"), "kops' nodeup.sh did not get as far as installing nodeup's unit")
+	hasNodeup := bytes.Contains(m.config.UserData, []byte("nodeup")) // a bastion has none
+	if len(reasons) == 0 && !r.Joined() && hasNodeup && r.Number == 1 && r.Timeline.Count("nodeup-installed") == 0 {
+		say(r.Timeline.logOf("cloud-"), "kops' nodeup.sh did not get as far as installing nodeup's unit")
 	}
 	return reasons
 }
 
-// closed says whether the gate shut itself: what it then writes is in /run, and nothing else of ours is.
+// complaints are the first lines of cloud-init's log that say that something is wrong; all, when none does.
+func complaints(log string) string {
+	var b strings.Builder
+	n := 0
+	for line := range strings.Lines(log) {
+		if n == logLines {
+			break
+		}
+		for _, word := range []string{"WARNING", "ERROR", "CRITICAL", "Error", "error", "ailed", "annot", "W: ", "E: ", "No space", "Read-only"} {
+			if strings.Contains(line, word) {
+				b.WriteString(line)
+				n++
+				break
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return log
+	}
+	return b.String()
+}
+
+// closed says whether the gate shut itself. What it then writes is in /run, and nothing else of ours is; where there is
+// no unit to shut, cloud-init says that the gate failed.
 func (r *Result) closed() bool {
-	return strings.Contains(r.Units["kubelet.service"]["DropInPaths"]+r.Units["kops-configuration.service"]["DropInPaths"], "/run/systemd/system/")
+	for _, unit := range []string{"kops-configuration.service", "kubelet.service"} {
+		if strings.Contains(r.Units[unit]["DropInPaths"], "/run/systemd/system/") {
+			return true
+		}
+	}
+	for line := range strings.Lines(r.Timeline.logOf("cloud-")) {
+		if strings.Contains(line, "kopshook-000-gate") && strings.Contains(line, "execution error") {
+			return true
+		}
+	}
+	return false
 }
 
 // lost lists hooks' units that are named by others and are not there.
