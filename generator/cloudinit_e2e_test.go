@@ -16,24 +16,47 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 
+	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cloudinit"
 )
 
+// onEachSuite runs a test with the cloud-init of each Debian release.
+func onEachSuite(t *testing.T, test func(*testing.T, string)) {
+	for _, suite := range []string{"bookworm", "trixie"} {
+		t.Run(suite, func(t *testing.T) { test(t, suite) })
+	}
+}
+
 // receive gives the parts, framed by kops, to cloud-init's own code and returns the folder where it left what it made.
-func receive(t *testing.T, parts []UserData) string {
+func receive(t *testing.T, release string, parts []UserData) string {
 	t.Helper()
 	list := []cloudinit.Part{{Name: "theirs.yaml", Type: cloudConfig, Content: "#cloud-config\nwrite_files:\n- {path: /theirs, content: theirs}\n"}}
 	for _, p := range parts {
 		list = append(list, cloudinit.Part(p))
 	}
 	root := t.TempDir()
-	message := filepath.Join(root, "user-data")
-	if err := os.WriteFile(message, cloudinit.Message([]byte("#!/bin/bash\necho nodeup\n"), "Node", list), 0o600); err != nil {
+	driver, err := os.ReadFile("testdata/node.py")
+	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("/usr/bin/python3", "testdata/node.py", message, root)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: this needs cloud-init (apt-get install cloud-init)\n%s", err, out)
+	message := cloudinit.Message([]byte("#!/bin/bash\necho nodeup\n"), "Node", list)
+	for name, data := range map[string][]byte{"node.py": driver, "user-data": message} {
+		if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	suite, err := boot.FindSuite(release)
+	if err != nil {
+		t.Fatal(err)
+	}
+	debian, err := boot.RootFS(t.Context(), suite, nil, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the mount is seen by this process alone and ends with it
+	const script = `mount --bind "$2" "$1/mnt" && exec env PYTHONDONTWRITEBYTECODE=1 chroot "$1" /usr/bin/python3 /mnt/node.py /mnt/user-data /mnt`
+	if out, err := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", debian, root).CombinedOutput(); err != nil {
+		t.Fatalf("%v: this needs root\n%s", err, out)
 	}
 	if got, err := os.ReadFile(root + "/fs/theirs"); err != nil || string(got) != "theirs" {
 		t.Fatalf("the user's own file: %q, %v", got, err)
@@ -60,7 +83,9 @@ func randomContents(n int) [][]byte {
 	return all
 }
 
-func TestCloudInitWritesEveryByte(t *testing.T) {
+func TestCloudInitWritesEveryByte(t *testing.T) { onEachSuite(t, cloudInitWritesEveryByte) }
+
+func cloudInitWritesEveryByte(t *testing.T, suite string) {
 	all := randomContents(300)
 	for _, c := range contents() {
 		all = append(all, c)
@@ -78,7 +103,7 @@ func TestCloudInitWritesEveryByte(t *testing.T) {
 		hooks = append(hooks, h)
 	}
 	parts := mustGenerate(t, gpuGroup, hooks...)
-	root := receive(t, parts)
+	root := receive(t, suite, parts)
 	for i, want := range all {
 		dir := fmt.Sprintf("%s/fs/opt/kopshook/hooks/h%d/", root, i)
 		for _, file := range []string{"script", "verify", "files/0"} {
@@ -114,6 +139,10 @@ func TestCloudInitWritesEveryByte(t *testing.T) {
 }
 
 func TestCloudInitStartsBootHooksWithTheirArguments(t *testing.T) {
+	onEachSuite(t, cloudInitStartsBootHooksWithTheirArguments)
+}
+
+func cloudInitStartsBootHooksWithTheirArguments(t *testing.T, suite string) {
 	var hooks []Hook
 	want := ""
 	for i, content := range append(randomContents(200), []byte("#!/bin/bash -eu\nexit 1\n"), []byte("if (((\n"), []byte("it's '\\''\n")) {
@@ -130,7 +159,7 @@ func TestCloudInitStartsBootHooksWithTheirArguments(t *testing.T) {
 		args = append(append(args, command[:len(command)-1]...), "-c", string(content), "kopshook-"+h.Name)
 		want += strings.Join(args, "\x00") + "\x00\x00"
 	}
-	root := receive(t, mustGenerate(t, gpuGroup, hooks...))
+	root := receive(t, suite, mustGenerate(t, gpuGroup, hooks...))
 	record := "#!/bin/sh\nprintf '%s\\0' \"$@\" \"\" >> \"$RECORD\"\n"
 	if err := os.WriteFile(root+"/env", []byte(record), 0o755); err != nil {
 		t.Fatal(err)
@@ -151,6 +180,10 @@ func TestCloudInitStartsBootHooksWithTheirArguments(t *testing.T) {
 
 // The user's cloud-config means in our part what it means in a part of their own.
 func TestCloudInitReadsCloudConfigAsItStands(t *testing.T) {
+	onEachSuite(t, cloudInitReadsCloudConfigAsItStands)
+}
+
+func cloudInitReadsCloudConfigAsItStands(t *testing.T, suite string) {
 	theirs := `apt: {preserve_sources_list: yes, x: [0755, 1:30, 1_000, .5, 0x1F, ~, 2001-01-01, "yes", '0755']}
 on: off
 12e03: 1e3
@@ -182,10 +215,10 @@ spaces: "  a  "
 	}
 	h := newHook("x", PreNodeup, "#!/bin/sh\n")
 	h.CloudConfig = n.Content[0]
-	ours := receive(t, mustGenerate(t, gpuGroup, h))
+	ours := receive(t, suite, mustGenerate(t, gpuGroup, h))
 	// what they would have got, were the way to the node not one for ASCII only
 	ascii := strings.NewReplacer("  tab\té\n    indented\n\n", "", "text: |\n", `text: "tab\t\u00e9\n  indented\n"`+"\n").Replace(theirs)
-	own := receive(t, []UserData{{"own.yaml", cloudConfig, "#cloud-config\n" + mergeHow + ascii}})
+	own := receive(t, suite, []UserData{{"own.yaml", cloudConfig, "#cloud-config\n" + mergeHow + ascii}})
 	read := func(root string) (m map[string]any) {
 		b, err := os.ReadFile(root + "/config.json")
 		if err != nil {
