@@ -105,6 +105,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var parts, files txtar.Archive
 			for _, p := range mustGenerate(t, gpuGroup, hooks...) {
+				checkPart(t, p)
 				parts.Files = append(parts.Files, txtar.File{Name: p.Name + " " + p.Type, Data: []byte(p.Content)})
 			}
 			landed, err := Files(gpuGroup, "v1", hooks)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,14 +26,25 @@ import (
 // node is a folder in which the scripts that land on a node run as if it were /. systemd is not there: the boots of
 // e2e/ have it.
 type node struct {
-	t    *testing.T
-	root string
+	t     *testing.T
+	root  string
+	shell []string
+}
+
+// shells are what /bin/sh is on the nodes of kops: dash on Debian and Ubuntu, bash on the others.
+func shells(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{"sh": {"/bin/sh"}}
+	if bash, err := exec.LookPath("bash"); err == nil {
+		found["bash"] = []string{bash, "--posix"}
+	}
+	return found
 }
 
 // newNode returns a node whose instance-id is i-1.
 func newNode(t *testing.T) *node {
 	t.Helper()
-	n := &node{t, t.TempDir()}
+	n := &node{t, t.TempDir(), []string{"/bin/sh"}}
 	for _, dir := range []string{"var/lib/cloud/instances/i-1", "run/systemd/system", "etc/systemd/system", "sys/fs/cgroup", "dev", "bin"} {
 		n.mkdir(dir)
 	}
@@ -96,7 +108,7 @@ func (n *node) local(script string) string {
 func (n *node) sh(name, script string, args ...string) (string, int) {
 	n.t.Helper()
 	n.write(name, n.local(script), 0o755)
-	cmd := exec.Command("/bin/sh", append([]string{n.path(name)}, args...)...)
+	cmd := exec.Command(n.shell[0], slices.Concat(n.shell[1:], []string{n.path(name)}, args)...)
 	cmd.Env = append(os.Environ(), "PATH="+n.path("bin")+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
@@ -147,7 +159,14 @@ func planned(t *testing.T, hooks ...Hook) map[string]string {
 }
 
 func TestGateWritesTheDropIns(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) { testGateWritesTheDropIns(t, shell) })
+	}
+}
+
+func testGateWritesTheDropIns(t *testing.T, shell []string) {
 	n := newNode(t)
+	n.shell = shell
 	out, status := n.gate(allKinds(t)...)
 	if status != 0 || out != "" {
 		t.Fatalf("exit status %d: %s", status, out)
@@ -334,50 +353,54 @@ func TestRunner(t *testing.T) {
 			before: func(n *node) { n.write("var/lib/kopshook/status/x.reboots", "3\n", 0o644) },
 			want:   nodestatus.Status{State: nodestatus.Failed, Attempts: 1, ExitCode: 100, Reason: "asks for a reboot after 3 of them: exit status 100"}, exit: 100, runs: 1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			n := newNode(t)
-			h := quickHook("x", c.script)
-			if c.hook != nil {
-				c.hook(&h)
-			}
-			if out, status := n.gate(h); status != 0 {
-				t.Fatal(out)
-			}
-			if c.before != nil {
-				c.before(n)
-			}
-			out, status := n.run(h)
-			if status != c.exit {
-				t.Errorf("exit status %d, want %d", status, c.exit)
-			}
-			if c.want.State != "" {
-				want := c.want
-				want.Hook, want.Phase, want.InstanceID, want.Hash = base.Hook, base.Phase, base.InstanceID, base.Hash
-				if diff := cmp.Diff(want, n.status("x"), cmpopts.IgnoreFields(nodestatus.Status{}, "StartedAt", "UpdatedAt")); diff != "" {
-					t.Error(diff)
+		for name, shell := range shells(t) {
+			t.Run(c.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				n := newNode(t)
+				n.shell = shell
+				h := quickHook("x", c.script)
+				if c.hook != nil {
+					c.hook(&h)
 				}
-			} else if n.exists("var/lib/kopshook/status/x.json") {
-				t.Errorf("it has a status: %v", n.status("x"))
-			}
-			if got := n.exists("run/kopshook/ok/x"); got != c.marker {
-				t.Errorf("the marker is there: %v, want %v", got, c.marker)
-			}
-			if got := strings.Count(n.read("run/kopshook/count"), "x"); got != c.runs {
-				t.Errorf("it ran %d times, want %d", got, c.runs)
-			}
-			if c.want.State == nodestatus.Succeeded && !h.EveryBoot && !n.exists("var/lib/kopshook/i-1/x") {
-				t.Error("nothing remembers that it is done")
-			}
-			if c.want.State == nodestatus.Failed && n.exists("var/lib/kopshook/i-1/x") {
-				t.Error("it is remembered as done")
-			}
-			if c.want.State == nodestatus.Failed && n.read("dev/console") == "" {
-				t.Error("nothing on the console")
-			}
-			if t.Failed() {
-				t.Log(out)
-			}
-		})
+				if out, status := n.gate(h); status != 0 {
+					t.Fatal(out)
+				}
+				if c.before != nil {
+					c.before(n)
+				}
+				out, status := n.run(h)
+				if status != c.exit {
+					t.Errorf("exit status %d, want %d", status, c.exit)
+				}
+				if c.want.State != "" {
+					want := c.want
+					want.Hook, want.Phase, want.InstanceID, want.Hash = base.Hook, base.Phase, base.InstanceID, base.Hash
+					if diff := cmp.Diff(want, n.status("x"), cmpopts.IgnoreFields(nodestatus.Status{}, "StartedAt", "UpdatedAt")); diff != "" {
+						t.Error(diff)
+					}
+				} else if n.exists("var/lib/kopshook/status/x.json") {
+					t.Errorf("it has a status: %v", n.status("x"))
+				}
+				if got := n.exists("run/kopshook/ok/x"); got != c.marker {
+					t.Errorf("the marker is there: %v, want %v", got, c.marker)
+				}
+				if got := strings.Count(n.read("run/kopshook/count"), "x"); got != c.runs {
+					t.Errorf("it ran %d times, want %d", got, c.runs)
+				}
+				if c.want.State == nodestatus.Succeeded && !h.EveryBoot && !n.exists("var/lib/kopshook/i-1/x") {
+					t.Error("nothing remembers that it is done")
+				}
+				if c.want.State == nodestatus.Failed && n.exists("var/lib/kopshook/i-1/x") {
+					t.Error("it is remembered as done")
+				}
+				if c.want.State == nodestatus.Failed && n.read("dev/console") == "" {
+					t.Error("nothing on the console")
+				}
+				if t.Failed() {
+					t.Log(out)
+				}
+			})
+		}
 	}
 }
 
