@@ -16,6 +16,9 @@ type gateEntry struct {
 	units  []string
 }
 
+// holdsNodeup says whether the hook is one of phase pre-nodeup; those come first.
+func (e gateEntry) holdsNodeup() bool { return len(e.units) > 1 && e.units[0] == kopsConfiguration }
+
 // gateEntries returns a line for each hook that has a unit. hooks are in the order in which they run: each holds back
 // what waits for its phase, and its successor, so that a hook that blocks stops what follows.
 func gateEntries(hooks []*hook) []gateEntry {
@@ -59,12 +62,19 @@ const (
 
 func gateScript(rt *templates.Runtime, ig InstanceGroup, entries []gateEntry) string {
 	var lines []string
+	short := len(entries) > 1 && entries[1].holdsNodeup() // and with it the first
+	if short {
+		lines = append(lines, `nodeup() { hook Wants= "$@" kops-configuration.service kubelet.service; }`)
+	}
 	for _, e := range entries {
-		words := []string{"hook", e.dropIn, pullBefore}
-		if e.post {
-			words[2] = `"$post"`
+		words, units := []string{"hook", pullBefore, e.dropIn}, e.units
+		switch {
+		case e.post:
+			words[1] = `"$post"`
+		case short && e.holdsNodeup():
+			words, units = []string{"nodeup", e.dropIn}, units[2:]
 		}
-		for _, u := range e.units {
+		for _, u := range units {
 			words = append(words, shellWord(u))
 		}
 		lines = append(lines, strings.Join(words, " "))
