@@ -61,7 +61,11 @@ func (m *Machine) Explain(r *Result) []Reason {
 		}
 	}
 	if len(cloudInit) > 0 {
-		say(complaints(r.Timeline.logOf("cloud-")), "cloud-init failed: %s", strings.Join(cloudInit, ", "))
+		log := complaints(r.Timeline.logOf("cloud-"))
+		if r.closed() { // said above
+			log = ""
+		}
+		say(log, "cloud-init failed: %s", strings.Join(cloudInit, ", "))
 	}
 	for _, e := range r.Timeline {
 		if e.Name == "ordering cycle" {
