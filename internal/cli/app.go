@@ -38,8 +38,31 @@ func Main(args []string) int {
 
 // Run is Main with streams of the caller's.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := newApp(stdin, stdout, stderr)
-	return exitCode(app.RunContext(ctx, optionsFirst(app, args)), stderr)
+	out := &checkedWriter{w: stdout}
+	app := newApp(stdin, out, stderr)
+	err := app.RunContext(ctx, optionsFirst(app, args))
+	if out.err != nil {
+		err = fmt.Errorf("standard output: %w", out.err)
+	}
+	return exitCode(err, stderr)
+}
+
+// checkedWriter remembers the first error: not everything that prints looks at it.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil && err != nil {
+		c.err = err
+		var path *os.PathError
+		if errors.As(err, &path) {
+			c.err = path.Err
+		}
+	}
+	return n, err
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
@@ -63,6 +86,7 @@ never joins.
 			checkCommand(),
 			editCommand(),
 			lintCommand(),
+			explainCommand(),
 			listCommand(),
 			lockCommand(),
 			vendorCommand(),
@@ -81,12 +105,14 @@ never joins.
 		EnableBashCompletion:   true,
 		HideVersion:            true,
 		UseShortOptionHandling: true,
+		// names of files may hold commas
+		DisableSliceFlagSeparator: true,
 		// exitCode prints errors and chooses the code
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,
 		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
-				return unknownCommand(c.App, name)
+			if c.Args().Present() {
+				return unknownCommand(c.App, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
@@ -174,6 +200,9 @@ func colored(w io.Writer) bool {
 }
 
 func isTerminal(v any) bool {
+	if c, ok := v.(*checkedWriter); ok {
+		v = c.w
+	}
 	f, ok := v.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -13,6 +13,9 @@ func optionsFirst(app *cli.App, args []string) []string {
 	if len(args) < 3 {
 		return args
 	}
+	if args[1] == "help" && app.Command(args[2]) == nil {
+		return append([]string{args[0]}, args[2:]...) // which says that there is no such command
+	}
 	cmd := app.Command(args[1])
 	if cmd == nil || cmd.SkipFlagParsing || len(cmd.Subcommands) > 0 {
 		return args

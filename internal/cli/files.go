@@ -31,12 +31,7 @@ func readInput(ctx context.Context, name string, stdin io.Reader) ([]byte, error
 		if info.Mode()&(os.ModeDevice|os.ModeSocket) != 0 && info.Mode()&os.ModeCharDevice == 0 {
 			return nil, fmt.Errorf("%s: is not a regular file", name)
 		}
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fileError(name, err)
-		}
-		defer f.Close()
-		r = f
+		r = &lateFile{name: name}
 	}
 	data, err := readAll(ctx, io.LimitReader(r, maxInput+1))
 	if err != nil {
@@ -46,6 +41,27 @@ func readInput(ctx context.Context, name string, stdin io.Reader) ([]byte, error
 		return nil, report.Hint("give kops manifests and hook specs only", "%s: is larger than %d MiB", display(name), maxInput>>20)
 	}
 	return data, nil
+}
+
+// lateFile is a file that is opened by its first Read: opening a FIFO waits for a writer.
+type lateFile struct {
+	name string
+	file *os.File
+}
+
+func (l *lateFile) Read(p []byte) (int, error) {
+	if l.file == nil {
+		f, err := os.Open(l.name)
+		if err != nil {
+			return 0, err
+		}
+		l.file = f
+	}
+	n, err := l.file.Read(p)
+	if err != nil {
+		l.file.Close()
+	}
+	return n, err
 }
 
 // readAll is io.ReadAll that ends with ctx: standard input and FIFOs may never say a word.

@@ -16,17 +16,18 @@ import (
 func fitCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "fit",
-		Usage:     "compress what must be compressed for user data to fit",
+		Usage:     "make user data fit what the cloud takes",
 		UsageText: "kopshook fit [-f SPEC...] [-w] FILE... | -",
-		Description: `Measures the user data of each instance group against what its cloud takes, and finds the smallest set of hooks to
-compress so that it fits. Prints a line for each group; with -w, writes compress: true into those hooks, comments and
-all else kept. Exit code 0: everything fits, 1: not yet, or not even so.
+		Description: `Measures the user data of each instance group against what its cloud takes, and finds the least that makes it fit:
+the smallest set of hooks to compress; else all hooks in one archive; else files for the node to download. Prints a
+line for each group; with -w, writes compress: true into those hooks, or archive: true into the specs, comments and all
+else kept. Exit code 0: everything fits, 1: not yet, or not even so.
 
 Examples:
    kopshook fit -f examples/gpu examples/mixed/cluster.yaml
    kopshook fit -f examples/gpu -w examples/mixed/cluster.yaml`,
 		Flags: append(planFlags(),
-			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "write compress: true into the specs"},
+			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "write compress: true or archive: true into the specs"},
 		),
 		Action: fit,
 	}
@@ -38,7 +39,7 @@ func fit(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("write") {
-		changes, err := in.compress(toCompress(groups))
+		changes, err := in.pack(groups)
 		if err != nil {
 			return err
 		}
@@ -79,6 +80,9 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 		}
 		line += fmt.Sprintf("; %s %s", verb, strings.Join(m.Compress, ", "))
 	}
+	if m.Archive {
+		line += "; " + map[bool]string{false: "archive the hooks", true: "archived the hooks"}[written]
+	}
 	for _, f := range m.Move {
 		line += fmt.Sprintf("; give %s of %s by url:", f.Path, f.Hook)
 	}
@@ -88,41 +92,36 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 	return line + fmt.Sprintf(": then at most %d bytes", m.High), written && len(m.Move) == 0
 }
 
-// toCompress finds the hooks in the specs that the groups' remedies name.
-func toCompress(groups []*plan.Group) map[*hookspec.Doc][]string {
-	paths := map[*hookspec.Doc][]string{}
+// pack returns the spec files with what the groups' remedies say written into them.
+func (in *inputs) pack(groups []*plan.Group) ([]change, error) {
+	compress := map[*hookspec.Doc][]string{}
+	var archive []*hookspec.Doc
+	touched := map[string]bool{}
 	for _, g := range groups {
 		if g.Size == nil || g.Size.Remedy == nil {
 			continue
 		}
 		for _, h := range g.Hooks {
-			if slices.Contains(g.Size.Remedy.Compress, h.Name) && !slices.Contains(paths[h.Doc], h.Path) {
-				paths[h.Doc] = append(paths[h.Doc], h.Path)
+			if g.Size.Remedy.Archive && !slices.Contains(archive, h.Doc) {
+				archive = append(archive, h.Doc)
+				touched[h.Doc.File] = true
+			}
+			if slices.Contains(g.Size.Remedy.Compress, h.Name) && !slices.Contains(compress[h.Doc], h.Path) {
+				compress[h.Doc] = append(compress[h.Doc], h.Path)
+				touched[h.Doc.File] = true
 			}
 		}
 	}
-	return paths
-}
-
-// compress returns the spec files with compress: true written into the hooks.
-func (in *inputs) compress(paths map[*hookspec.Doc][]string) ([]change, error) {
 	var changes []change
 	for _, file := range in.specFiles {
-		var docs []*hookspec.Doc
-		needed := false
-		for _, d := range in.specs {
-			if d.File == file {
-				docs = append(docs, d)
-				needed = needed || len(paths[d]) > 0
-			}
-		}
-		if !needed {
+		if !touched[file] {
 			continue
 		}
 		if file == "-" {
 			return nil, report.Hint("give it as a file", "a spec on standard input cannot be written")
 		}
-		data, err := hookspec.SetCompress(in.sources[file], docs, paths)
+		docs := slices.DeleteFunc(slices.Clone(in.specs), func(d *hookspec.Doc) bool { return d.File != file })
+		data, err := hookspec.Pack(in.sources[file], docs, compress, archive)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ Examples:
 			if c.NArg() > 0 {
 				return report.Hint("give hook specs with -f", "fn takes no files: it reads a %s on standard input", krm.Kind)
 			}
-			if slices.Contains(c.StringSlice("file"), "-") {
+			if slices.Contains(specNames(c), "-") {
 				return report.Hint("name a file", "-f -: standard input is the %s", krm.Kind)
 			}
 			out, results, err := runFunction(c)
@@ -198,10 +198,19 @@ func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) [
 	if f.report.HasErrors() {
 		return nil
 	}
+	// one of several transformers knows its own spec alone
+	alone := f.list.Config != nil && f.list.Config.Kind == hookspec.Kind && len(f.specs) == 1
 	for _, g := range groups {
-		if g.Unserved == "" {
-			g.SetUserData(g.PlannedUserData())
+		if g.Unserved != "" || alone && len(g.Hooks) == 0 {
+			continue
 		}
+		if alone {
+			f.refuseOthersHooks(g)
+		}
+		g.SetUserData(g.PlannedUserData())
+	}
+	if f.report.HasErrors() {
+		return nil
 	}
 	merged, err := file.Bytes()
 	if err != nil {
@@ -215,6 +224,22 @@ func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) [
 		}
 	}
 	return merged
+}
+
+// refuseOthersHooks finds hooks of an instance group that the spec in functionConfig does not have: most likely another
+// function has merged them before, and they would be lost.
+func (f *function) refuseOthersHooks(g *plan.Group) {
+	planned := map[string]bool{}
+	for _, p := range g.Parts {
+		planned[hookOfPart(p.Name)] = true
+	}
+	for _, p := range g.Ours() {
+		if hook := hookOfPart(p.Name); hook != "" && !planned[hook] {
+			f.report.Errorf(report.Position{File: "-", Line: g.Line}, "spec.additionalUserData",
+				"give one function all specs of an instance group, with -f; a hook that is gone for good is taken out by kopshook merge",
+				"instance group %q has the hook %q already, which the spec in functionConfig does not have", g.Name, hook)
+		}
+	}
 }
 
 // results returns what the report says. With strict, warnings are errors.

@@ -38,9 +38,17 @@ func specFlag() cli.Flag {
 	return &cli.StringSliceFlag{
 		Name:    "file",
 		Aliases: []string{"f"},
-		EnvVars: []string{"KOPSHOOK_FILES"},
-		Usage:   "hook `SPEC`: a file, a folder of files, or - for standard input; may be repeated",
+		Usage: "hook `SPEC`: a file, a folder of files, or - for standard input; may be repeated. Without it, those of " +
+			"$KOPSHOOK_FILES, separated as in PATH",
 	}
+}
+
+// specNames are what -f names, or else KOPSHOOK_FILES.
+func specNames(c *cli.Context) []string {
+	if names := c.StringSlice("file"); len(names) > 0 {
+		return names
+	}
+	return slices.DeleteFunc(filepath.SplitList(os.Getenv("KOPSHOOK_FILES")), func(name string) bool { return name == "" })
 }
 
 func strictFlag() cli.Flag {
@@ -58,10 +66,11 @@ func readFiles(c *cli.Context, args []string) (*inputs, error) {
 	in := &inputs{sources: map[string][]byte{}, strict: c.Bool("strict"), sizes: newSizeOptions(c),
 		only: c.StringSlice("group"), stderr: c.App.ErrWriter}
 	var names []string
-	for _, f := range c.StringSlice("file") {
-		if f == "" {
-			continue // an empty KOPSHOOK_FILES
-		}
+	specs := specNames(c)
+	if slices.Contains(specs, "") || slices.Contains(args, "") {
+		return nil, report.Hint("a variable may not be set: quote it, and look at what it holds", "an empty name is given")
+	}
+	for _, f := range specs {
 		files, err := specFiles(f)
 		if err != nil {
 			return nil, err

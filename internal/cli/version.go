@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/templates"
 )
 
@@ -22,6 +23,9 @@ func versionCommand() *cli.Command {
 		Description: `Example:
    kopshook version`,
 		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return report.Hint("run kopshook version", "version takes no arguments")
+			}
 			_, err := fmt.Fprintf(c.App.Writer, "kopshook %s\ncommit: %s\nruntimes: %s\ngo: %s %s/%s\n",
 				versionName(), commit(), strings.Join(templates.Runtimes(), ", "), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

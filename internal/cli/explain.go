@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/explain"
+	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func explainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "explain",
+		Usage:     "show what a node does from cloud-init's first stage to the kubelet, and what is lost",
+		UsageText: "kopshook explain [-f SPEC...] [-g GROUP] [-o text|json|mermaid|svg|html] FILE... | -",
+		Description: `Shows the timeline of a node of each instance group: hooks, parts of your own, and what kops installs, each at its
+place; what waits for what; what happens when something fails; what cloud-init loses; and how large the user data is.
+With hook specs it shows what merge would make of them, without it what the manifests hold now.
+
+Forms:
+   text     80 columns
+   json     effective cloud-config, what runs in which order, what is lost, the size: other programs build on it
+   mermaid  a flowchart that GitHub and GitLab show in a pull request
+   svg      the timeline of one instance group as a picture, for the wall
+   html     all of it on one page
+
+Examples:
+   kops get ig --name my.cluster -o yaml | kopshook explain -
+   kopshook explain -g nodes examples/mixed/cluster.yaml -f examples/root-ca
+   kopshook explain -g gpu-a -o svg examples/mixed/cluster.yaml -f examples/gpu > gpu-a.svg
+   kopshook explain --user-data user-data.txt`,
+		Flags: append(planFlags(),
+			formatFlag("text", "json", "mermaid", "svg", "html"),
+			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			&cli.StringFlag{Name: "user-data", Usage: "explain the user data in `FILE`, as a machine gets it, instead of manifests"},
+			cloudInitFlag(),
+			imageConfigFlag(),
+		),
+		Action: explainAction,
+	}
+}
+
+func explainAction(c *cli.Context) error {
+	opts, err := modelOptions(c)
+	if err != nil {
+		return err
+	}
+	var all []explain.Input
+	if c.IsSet("user-data") {
+		all, err = explainUserData(c, opts)
+	} else {
+		all, err = explainGroups(c, opts)
+	}
+	if err != nil {
+		return err
+	}
+	return printExplained(c, all)
+}
+
+// explainUserData explains a message.
+func explainUserData(c *cli.Context, opts cloudinit.Options) ([]explain.Input, error) {
+	if c.Args().Len() > 0 || len(specNames(c)) > 0 {
+		return nil, report.Hint("give one of them", "--user-data goes neither with manifests nor with hook specs")
+	}
+	name := c.String("user-data")
+	data, err := readInput(c.Context, name, c.App.Reader)
+	if err != nil {
+		return nil, err
+	}
+	data = plainUserData(data)
+	role := "Node"
+	if _, err := cloudinit.Nodeup(data); err != nil {
+		role = "Bastion"
+	}
+	r := cloudinit.Read(data, opts)
+	return []explain.Input{{Role: role, Result: r, Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) string {
+		if at.Part < 0 || at.Line == 0 {
+			return ""
+		}
+		return display(name) + ":" + strconv.Itoa(at.Line)
+	}}}, nil
+}
+
+// explainGroups explains the instance groups of manifests.
+func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, error) {
+	in, err := readInputs(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.needManifests("explain"); err != nil {
+		return nil, err
+	}
+	groups, _, err := in.lintPlan(c)
+	if err != nil {
+		return nil, err
+	}
+	if groups, err = onlyGroups(groups, c.StringSlice("group")); err != nil {
+		return nil, err
+	}
+	if err := in.sizes.read(c.Context, groups); err != nil {
+		return nil, err
+	}
+	var all []explain.Input
+	for _, g := range groups {
+		e, err := in.explain(g, opts)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+func (in *inputs) explain(g *plan.Group, opts cloudinit.Options) (explain.Input, error) {
+	if opts.Version == (cloudinit.Version{}) {
+		opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
+	}
+	parts := partsOf(g)
+	size, err := g.Measure(in.sizes.nodeup(g))
+	if err != nil {
+		return explain.Input{}, fmt.Errorf("instance group %s: %w", g.Name, err)
+	}
+	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.sources[g.Manifest.Name], Parts: parts})
+	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: parts, Size: size,
+		Result: cloudinit.ReadParts(nil, g.Role, parts, opts),
+		Place: func(at cloudinit.At) string {
+			pos := places.Of(at)
+			if pos.Line == 0 {
+				return ""
+			}
+			return report.Position{File: pos.File, Line: pos.Line}.String()
+		}}, nil
+}
+
+func printExplained(c *cli.Context, all []explain.Input) error {
+	w := c.App.Writer
+	one := func() (*explain.Timeline, error) {
+		if len(all) != 1 {
+			return nil, report.Hint("choose one with --group NAME", "-o %s draws one instance group, not %d", c.String("output"), len(all))
+		}
+		return explain.Make(all[0]), nil
+	}
+	switch c.String("output") {
+	case "text":
+		for i, e := range all {
+			if i > 0 {
+				fmt.Fprint(w, "\n\n")
+			}
+			if err := explain.Text(w, explain.Make(e), colored(w)); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "json":
+		return printJSON(w, explain.JSON(all))
+	case "mermaid":
+		var timelines []*explain.Timeline
+		for _, e := range all {
+			timelines = append(timelines, explain.Make(e))
+		}
+		return explain.Mermaid(w, timelines)
+	case "svg":
+		t, err := one()
+		if err != nil {
+			return err
+		}
+		return explain.SVG(w, t)
+	case "html":
+		var timelines []*explain.Timeline
+		for _, e := range all {
+			timelines = append(timelines, explain.Make(e))
+		}
+		return explain.HTML(w, timelines, all)
+	}
+	return unknownFormat(c)
+}
