@@ -63,13 +63,11 @@ func execAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	workDir := c.String("work-dir")
-	if workDir == "" {
-		if workDir, err = clusterhooks.DefaultWorkDir(os.Getenv); err != nil {
-			return err
-		}
+	workDir, err := workDirOf(c)
+	if err != nil {
+		return err
 	}
-	if workDir, err = filepath.Abs(workDir); err != nil {
+	if err := checkReports(c.StringSlice("report")); err != nil {
 		return err
 	}
 	// an interrupt is for the hooks, or for kops: not for the context of this program
@@ -107,6 +105,32 @@ func execAction(c *cli.Context) error {
 		return &exitError{code: result.Exit, err: reportErr}
 	}
 	return reportErr
+}
+
+func workDirOf(c *cli.Context) (string, error) {
+	dir := c.String("work-dir")
+	if dir == "" {
+		var err error
+		if dir, err = clusterhooks.DefaultWorkDir(os.Getenv); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Abs(dir)
+}
+
+// checkReports finds reports that could not be written, before anything runs.
+func checkReports(names []string) error {
+	for _, name := range names {
+		dir := filepath.Dir(name)
+		info, err := os.Stat(dir)
+		if err != nil {
+			return fileError(dir, err)
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s: is not a folder", dir)
+		}
+	}
+	return nil
 }
 
 // splitExec splits "SPEC... -- kops COMMAND...".
