@@ -1,0 +1,80 @@
+package generator
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestGenerateRefuses(t *testing.T) {
+	const script = "#!/bin/sh\n"
+	for name, c := range map[string]struct {
+		ig     InstanceGroup
+		change func(h *Hook)
+		want   string
+	}{
+		"a name that is no DNS label":    {change: func(h *Hook) { h.Name = "X;y" }, want: `hook "X;y": its name is no DNS label`},
+		"an unknown phase":               {change: func(h *Hook) { h.Phase = "never" }, want: `phase "never" is none of [boot `},
+		"a weight beyond its limits":     {change: func(h *Hook) { h.Weight = 500 }, want: "weight 500 is not within -400..499"},
+		"no attempts":                    {change: func(h *Hook) { h.Attempts = 0 }, want: "attempts is 0"},
+		"no timeout":                     {change: func(h *Hook) { h.Timeout = 0 }, want: "one of them is too small"},
+		"our variables":                  {change: func(h *Hook) { h.Env = map[string]string{"KOPSHOOK_X": ""} }, want: `"KOPSHOOK_X": not a name that a hook may set`},
+		"a variable with a NUL":          {change: func(h *Hook) { h.Env = map[string]string{"X": "\x00"} }, want: "holds a NUL"},
+		"a script that is a path":        {change: func(h *Hook) { h.Scripts[0].Name = "../x" }, want: `script "../x": not a file name`},
+		"two scripts of one name":        {change: func(h *Hook) { h.Scripts = append(h.Scripts, h.Scripts[0]) }, want: "another file of the hook has that name"},
+		"a script in place of verify":    {change: func(h *Hook) { h.Verify = []byte("x"); h.Scripts[0].Name = "verify" }, want: "another file of the hook has that name"},
+		"before: a unit that is none":    {change: func(h *Hook) { h.Before = []string{"a b.service"} }, want: `before: "a b.service": not a unit`},
+		"an impossible exit code":        {change: func(h *Hook) { h.RebootExitCodes = []int{256} }, want: "256 is not within 1..255"},
+		"a relative path":                {change: func(h *Hook) { h.Files = []File{{Path: "x", Owner: "a:b"}} }, want: `file "x": its path is not absolute`},
+		"a path with a line feed":        {change: func(h *Hook) { h.Files = []File{{Path: "/x\n", Owner: "a:b"}} }, want: "holds control characters"},
+		"a file twice":                   {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b"}, {Path: "/x", Owner: "a:b"}} }, want: `file "/x" is there twice`},
+		"an owner with a shell in it":    {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:$(b)"}} }, want: `owner "a:$(b)" is not USER:GROUP`},
+		"no owner":                       {change: func(h *Hook) { h.Files = []File{{Path: "/x"}} }, want: `owner "" is not USER:GROUP`},
+		"a mode of five digits":          {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", Mode: 0o10000}} }, want: "mode 10000 is above 7777"},
+		"a download without checksum":    {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://a/b"}}} }, want: "is not 64 hexadecimal digits"},
+		"a download of a local file":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"file:///etc/shadow"}}} }, want: "is no http or https URL"},
+		"a drop-in for a path":           {change: func(h *Hook) { h.DropIns = []DropIn{{Unit: "../x.service"}} }, want: "not the name of a unit"},
+		"cloudConfig that merges":        {change: func(h *Hook) { h.CloudConfig = yamlNode(t, "merge_how: x") }, want: "cloudConfig says merge_how"},
+		"cloudConfig that is a list":     {change: func(h *Hook) { h.CloudConfig = yamlNode(t, "[x]") }, want: "cloudConfig is not a mapping"},
+		"write_files that is no list":    {change: func(h *Hook) { h.CloudConfig = yamlNode(t, "write_files: {}") }, want: "write_files in cloudConfig is not a list"},
+		"an alias of itself":             {change: func(h *Hook) { h.CloudConfig = yamlNode(t, "a: &x [*x]") }, want: "an alias is part of what it stands for"},
+		"a bomb of aliases":              {change: func(h *Hook) { h.CloudConfig = yamlNode(t, aliasBomb()) }, want: "its aliases expand to too much"},
+		"a hook of a bastion":            {ig: InstanceGroup{Role: "Bastion"}, want: "a bastion has no kubelet"},
+		"an instance group like a shell": {ig: InstanceGroup{Name: "$(x)"}, want: `instance group "$(x)" has characters other than`},
+		"files of phase boot":            {change: func(h *Hook) { h.Phase = Boot; h.Files = []File{{Path: "/x"}} }, want: "phase boot takes a script, env and weight only"},
+		"a program of phase boot":        {change: func(h *Hook) { h.Phase = Boot; h.Scripts[0].Content = []byte("\x7fELF\xff") }, want: "its script is not text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHook("x", PreNodeup, script)
+			if c.change != nil {
+				c.change(&h)
+			}
+			parts, err := Generate(c.ig, "v1", []Hook{h})
+			if err == nil || parts != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+	t.Run("several at once", func(t *testing.T) {
+		h := newHook("x", PreNodeup, script)
+		h.Weight, h.Attempts = 1000, 0
+		_, err := Generate(InstanceGroup{Name: "a b"}, "v1", []Hook{h, h})
+		if n := strings.Count(err.Error(), "\n") + 1; n != 6 {
+			t.Errorf("%d problems: %v", n, err)
+		}
+	})
+	t.Run("an unknown runtime", func(t *testing.T) {
+		if _, err := Generate(gpuGroup, "v0", nil); err == nil || !strings.Contains(err.Error(), `no runtime "v0": choose one of v1`) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// aliasBomb expands to a billion values.
+func aliasBomb() string {
+	b := "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := 1; i < 9; i++ {
+		one := "*a" + string(rune('0'+i-1))
+		b += "a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.Repeat(one+", ", 9) + one + "]\n"
+	}
+	return b
+}
