@@ -29,7 +29,8 @@ type model struct {
 // (phase, weight, name). The order of hooks means nothing. Without hooks there are no parts. The error joins all that is
 // wrong with the hooks.
 //
-// A hook's part depends on that hook alone and on the name of its predecessor; instance groups differ in the gate.
+// A hook's part depends on that hook alone and on the name of its predecessor; instance groups differ in the gate. Hooks
+// with Archive have no parts of their own, but one together with each other and the runtime.
 func Generate(ig InstanceGroup, runtime string, hooks []Hook) ([]UserData, error) {
 	return assemble(ig, runtime, hooks, (*hook).part)
 }
@@ -72,8 +73,17 @@ func assemble(ig InstanceGroup, runtime string, hooks []Hook, part func(*hook) U
 		return nil, err
 	}
 	parts := m.runtimeParts()
+	if len(parts) > 0 {
+		if archive, ok := m.archive(parts[1:]); ok {
+			parts = []UserData{parts[0], archive}
+		}
+	}
 	for _, h := range m.hooks {
-		parts = append(parts, part(h))
+		if !h.packed() {
+			parts = append(parts, part(h))
+		} else if rest, ok := h.rest(); ok {
+			parts = append(parts, rest)
+		}
 	}
 	return parts, nil
 }

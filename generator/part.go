@@ -56,20 +56,35 @@ func (h *hook) content(hash string) string {
 
 func (h *hook) writeFiles(hash string) string {
 	var b strings.Builder
+	for i, f := range h.nodeFiles(hash) {
+		b.WriteString(writeFile(f.path, f.mode, f.content, h.Compress && i > 0)) // the unit is for people to read
+	}
+	return b.String()
+}
+
+// nodeFile is a file of ours on the node; it is root's.
+type nodeFile struct {
+	path    string
+	mode    uint32
+	content []byte
+}
+
+// nodeFiles returns what a hook needs on the node: its unit, then its scripts and what the runner puts in place.
+func (h *hook) nodeFiles(hash string) []nodeFile {
 	dir := hookDir(h.Name)
-	b.WriteString(writeFile("/etc/systemd/system/"+UnitName(h.Name), 0o644, []byte(h.unit(hash)), false))
+	files := []nodeFile{{"/etc/systemd/system/" + UnitName(h.Name), 0o644, []byte(h.unit(hash))}}
 	for _, s := range h.Scripts {
-		b.WriteString(writeFile(dir+"/"+s.Name, 0o700, s.Content, h.Compress))
+		files = append(files, nodeFile{dir + "/" + s.Name, 0o700, s.Content})
 	}
 	if h.Verify != nil {
-		b.WriteString(writeFile(dir+"/verify", 0o700, h.Verify, h.Compress))
+		files = append(files, nodeFile{dir + "/verify", 0o700, h.Verify})
 	}
 	for i, f := range h.staged() {
 		if len(f.URLs) == 0 {
-			b.WriteString(writeFile(fmt.Sprintf("%s/files/%d", dir, i), 0o600, f.Content, h.Compress))
+			files = append(files, nodeFile{fmt.Sprintf("%s/files/%d", dir, i), 0o600, f.Content})
 		}
 	}
-	return b.String()
+	return files
 }
 
 // bootcmd returns the entry of a hook of phase boot. As a list of arguments it is a process of its own: all string

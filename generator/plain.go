@@ -12,6 +12,11 @@ import (
 // Plain returns the content of a part that Generate made with its encoded files as plain text, for people to read and
 // compare. It is no cloud-config any more. What is not text stays encoded, and other parts stay as they are.
 func Plain(p UserData) string {
+	if p.Name == archiveName {
+		if text, ok := plainArchive(p.Content); ok {
+			return text
+		}
+	}
 	if p.Type != cloudConfig || !strings.Contains(p.Content, "\n  encoding: ") {
 		return p.Content
 	}
@@ -39,22 +44,31 @@ func Plain(p UserData) string {
 
 // decode returns the text that an encoding of write_files stands for, if it is text.
 func decode(encoding, encoded string) (string, bool) {
-	content, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
-	if err != nil {
-		return "", false
-	}
+	var content []byte
+	var err error
 	switch encoding {
 	case "b64":
+		content, err = decodeBase64(encoded)
 	case "gz+b64":
-		r, err := gzip.NewReader(bytes.NewReader(content))
-		if err != nil {
-			return "", false
-		}
-		if content, err = io.ReadAll(io.LimitReader(r, 64<<20)); err != nil {
-			return "", false
-		}
+		content, err = decodeGzip(encoded)
 	default:
 		return "", false
 	}
-	return string(content), isText(content)
+	return string(content), err == nil && isText(content)
+}
+
+func decodeBase64(encoded string) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
+}
+
+func decodeGzip(encoded string) ([]byte, error) {
+	content, err := decodeBase64(encoded)
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, 64<<20))
 }

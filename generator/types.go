@@ -50,6 +50,7 @@ type Hook struct {
 	Before          []string      // further units that wait for this hook
 	RebootExitCodes []int
 	Compress        bool // contents as gz+b64
+	Archive         bool // in one archive with all other hooks that say so; Compress then means nothing
 	CleanUp         bool // script and staged files are removed after success
 	Files           []File
 	DropIns         []DropIn

@@ -23,6 +23,7 @@ type Runtime struct {
 	Run         string // boothook that installs itself as /opt/kopshook/bin/run
 	Reboot      string // boothook that installs itself as /opt/kopshook/bin/reboot, for hooks with rebootExitCodes
 	Fetch       string // boothook that installs itself as /opt/kopshook/bin/fetch, for files with a URL
+	Archive     string // boothook; @hash@ and @archive@
 	Kubelet     string // boothook that installs itself as /opt/kopshook/bin/kubelet, for phase post-kubelet
 	Hook        string // unit of a hook; @order@, @timeout@ and @run@
 	PreShutdown string // unit of a hook of phase pre-shutdown; the same
@@ -46,6 +47,7 @@ func Get(name string) (*Runtime, error) {
 				Run:         text(r, "run.sh"),
 				Reboot:      text(r, "reboot.sh"),
 				Fetch:       text(r, "fetch.sh"),
+				Archive:     text(r, "archive.sh"),
 				Kubelet:     text(r, "kubelet.sh"),
 				Hook:        text(r, "hook.service"),
 				PreShutdown: text(r, "pre-shutdown.service"),

@@ -181,17 +181,25 @@ func exactly(hooks ...generator.Hook) Input {
 func TestRemedies(t *testing.T) {
 	model := generator.File{Path: "/opt/model", Mode: 0o644, Owner: "root:root", Content: noise(9000)}
 	small := generator.File{Path: "/etc/small", Mode: 0o644, Owner: "root:root", Content: noise(100)}
+	many := func(n int) (hooks []generator.Hook) {
+		for i := range n {
+			hooks = append(hooks, hook(fmt.Sprintf("hook%02d", i), text(500)))
+		}
+		return hooks
+	}
 	for name, c := range map[string]struct {
 		hooks    []generator.Hook
 		compress []string
+		archive  bool
 		move     []string
 		suffices bool
 	}{
-		"the one hook that saves enough": {[]generator.Hook{hook("a", text(1000)), hook("b", text(5000)), hook("c", text(500))}, []string{"b"}, nil, true},
-		"two when one is not enough":     {[]generator.Hook{hook("a", text(4000)), hook("b", text(4500)), hook("c", text(800))}, []string{"b", "a"}, nil, true},
-		"equal ones by name":             {[]generator.Hook{hook("b", text(3000)), hook("a", text(3000))}, []string{"a"}, nil, true},
-		"what does not compress moves":   {[]generator.Hook{hook("a", text(3000), model, small)}, []string{"a"}, []string{"/opt/model"}, true},
-		"what is left is too much":       {[]generator.Hook{hook("a", noise(9000), small)}, nil, nil, false},
+		"the one hook that saves enough": {[]generator.Hook{hook("a", text(1000)), hook("b", text(5000)), hook("c", text(500))}, []string{"b"}, false, nil, true},
+		"two when one is not enough":     {[]generator.Hook{hook("a", text(4000)), hook("b", text(4500)), hook("c", text(800))}, []string{"b", "a"}, false, nil, true},
+		"equal ones by name":             {[]generator.Hook{hook("b", text(3000)), hook("a", text(3000))}, []string{"a"}, false, nil, true},
+		"what does not compress moves":   {[]generator.Hook{hook("a", text(3000), model, small)}, nil, true, []string{"/opt/model"}, true},
+		"what is left is too much":       {[]generator.Hook{hook("a", noise(9000), small)}, nil, true, nil, false},
+		"many small ones are packed":     {many(14), nil, true, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := check(t, input(c.hooks...))
@@ -207,6 +215,9 @@ func TestRemedies(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.move, move); diff != "" {
 				t.Error(diff)
+			}
+			if r.Remedy.Archive != c.archive {
+				t.Errorf("archive %v", r.Remedy.Archive)
 			}
 			if r.Remedy.Suffices != c.suffices || c.suffices != (r.Remedy.High <= r.Limit.Bytes) {
 				t.Errorf("suffices %v with %d", r.Remedy.Suffices, r.Remedy.High)

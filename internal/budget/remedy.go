@@ -12,7 +12,8 @@ import (
 // Remedy is the least that makes user data fit.
 type Remedy struct {
 	Compress []string `json:"compress,omitempty"` // hooks, those that save most first
-	Move     []Move   `json:"move,omitempty"`     // files that the node downloads, largest first; all hooks are compressed then
+	Archive  bool     `json:"archive,omitempty"`  // all hooks in one part, where compressing each is not enough
+	Move     []Move   `json:"move,omitempty"`     // files that the node downloads, largest first, where that is not enough
 	High     int      `json:"high"`               // bytes with all of it done, as Result.High
 	Suffices bool     `json:"suffices"`
 }
@@ -25,7 +26,8 @@ type Move struct {
 }
 
 // remedy finds the smallest set of hooks to compress: a hook's part depends on that hook alone, so those that save most
-// are taken first. When all of them are not enough, files move to url:, largest first.
+// are taken first. When all of them are not enough, all go into one archive; when that is not, files move to url:,
+// largest first.
 func (in *Input) remedy(r *Result) (*Remedy, error) {
 	out := &Remedy{High: r.High}
 	var candidates []Item
@@ -56,7 +58,11 @@ func (in *Input) remedy(r *Result) (*Remedy, error) {
 			return out, err
 		}
 	}
-	hooks = compressed(in.Hooks, nil)
+	out.Compress, out.Archive = nil, true
+	hooks = archived(in.Hooks)
+	if done, err := apply(); done || err != nil {
+		return out, err
+	}
 	for _, m := range largestFiles(hooks) {
 		out.Move = append(out.Move, m)
 		hooks = moved(hooks, m)
@@ -65,6 +71,15 @@ func (in *Input) remedy(r *Result) (*Remedy, error) {
 		}
 	}
 	return out, nil
+}
+
+// archived returns the hooks in one archive.
+func archived(hooks []generator.Hook) []generator.Hook {
+	out := slices.Clone(hooks)
+	for i := range out {
+		out[i].Archive = true
+	}
+	return out
 }
 
 // largestFiles lists files that the node could download, largest first. Small ones gain nothing: their URL and sum
@@ -128,6 +143,9 @@ func (m *Remedy) hint(r *Result) string {
 	var steps []string
 	if len(m.Compress) > 0 {
 		steps = append(steps, "compress: true for "+list(m.Compress)+" (`kopshook fit -w` writes it)")
+	}
+	if m.Archive {
+		steps = append(steps, "archive: true in the specs (`kopshook fit -w` writes it)")
 	}
 	if len(m.Move) > 0 {
 		var files []string

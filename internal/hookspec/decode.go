@@ -163,6 +163,8 @@ func (d *decoder) spec(v value) (s Spec) {
 			s.Selector = d.selector(v)
 		case "compress":
 			s.Compress = d.boolean(v)
+		case "archive":
+			s.Archive = d.boolean(v)
 		case "hooks":
 			s.Hooks = []Hook{}
 			for v := range d.items(v) {

@@ -107,6 +107,7 @@ spec:
   - selector: {names: [gpu-old]}
     hooks:
       driver: {env: {A: "570"}, weight: 3}
+  archive: true
 `
 
 func TestEveryFieldIsDecoded(t *testing.T) {
@@ -120,6 +121,7 @@ func TestEveryFieldIsDecoded(t *testing.T) {
 			Selector: &Selector{Clusters: []string{"*.example.com"}, Names: []string{"gpu-*", "gpu"}, ExcludeNames: []string{"gpu-spot"},
 				Roles: []string{"Node", "Master"}, MatchLabels: map[string]string{"a": "b"}, NodeLabels: map[string]string{"c": "1"}},
 			Compress: true,
+			Archive:  true,
 			Hooks: []Hook{
 				{
 					Name: "driver", Phase: PhaseList{PreKubelet}, Weight: ptr(-400), Run: ptr("once-per-instance"), Script: ptr("#!/bin/sh\necho hi\n"),

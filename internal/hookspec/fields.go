@@ -166,6 +166,8 @@ var specObject = Object{
 			Absent: "write `selector: {}` to select every instance group that has a kubelet",
 			Doc:    "The instance groups on which the hooks run. {} is every one that has a kubelet."},
 		{Name: "compress", Type: Boolean, Default: "false", Doc: "The default of each hook's compress."},
+		{Name: "archive", Type: Boolean, Default: "false",
+			Doc: "All hooks in one compressed part, which takes less than half: to fit many into 16 KiB. Reviewers see them with diff and render, no longer in the manifest."},
 		{Name: "hooks", Type: ObjectList, Of: &hookObject, Required: true, Doc: "The hooks. Their order here means nothing: phase, weight and name order them."},
 		{Name: "overrides", Type: ObjectList, Of: &overrideObject, Doc: "The same hooks, different where it matters. Later ones win."},
 	},

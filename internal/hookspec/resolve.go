@@ -34,6 +34,7 @@ type Resolved struct {
 	Before          []string
 	RebootExitCodes []int
 	Compress        bool
+	Archive         bool   // of the spec
 	CleanUp         bool   // cleanup: on-success
 	Files           []File // Mode and Owner are set
 	DropIns         []DropIn
@@ -149,6 +150,7 @@ func (d *Doc) inPhase(h *Hook, p string, phase Phase, origin map[string]string) 
 		Before:          h.Before,
 		RebootExitCodes: h.RebootExitCodes,
 		Compress:        spec.Compress,
+		Archive:         spec.Archive,
 		CleanUp:         text("cleanup", h.Cleanup) == "on-success",
 		Files:           slices.Clone(h.Files),
 		DropIns:         h.DropIns,

@@ -36,7 +36,9 @@ type Spec struct {
 	// Selector is required; the empty mapping selects every instance group that has a kubelet.
 	Selector *Selector `yaml:"selector"`
 	// Compress is the default of each hook's compress.
-	Compress  bool       `yaml:"compress"`
+	Compress bool `yaml:"compress"`
+	// Archive packs the files of all hooks into one part.
+	Archive   bool       `yaml:"archive"`
 	Hooks     []Hook     `yaml:"hooks"`
 	Overrides []Override `yaml:"overrides"`
 }

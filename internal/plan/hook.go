@@ -59,6 +59,7 @@ func (p *planner) hook(h *hookspec.Resolved) generator.Hook {
 		Before:          h.Before,
 		RebootExitCodes: h.RebootExitCodes,
 		Compress:        h.Compress,
+		Archive:         h.Archive,
 		CleanUp:         h.CleanUp,
 		CloudConfig:     h.CloudConfig,
 	}

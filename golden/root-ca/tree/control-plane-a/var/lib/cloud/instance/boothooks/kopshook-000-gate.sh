@@ -1,19 +1,19 @@
 #!/bin/sh
-# kopshook v1: units wait for their hooks. Runs on every boot, before cloud-init's modules.
+# kopshook v1: units wait for their hooks. Runs on every boot.
 set -eu
 r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system
 add() { # DROP-IN LINE [LINE]
   mkdir -p "${1%/*}"
-  printf '%s\n' '[Unit]' "$2" "${3-}" >> "$1"
+  printf '%s\n' '[Unit]' "$2" "${3-}" >>"$1"
 }
 closed() { # no gate: nothing may start
   for u in kops-configuration kubelet; do add /run/systemd/system/$u.service.d/kopshook.conf AssertPathExists=/gate-broken; done
   systemctl daemon-reload
 }
-hook() { # NNN-NAME PULL UNIT...: PULL starts it, each UNIT waits for it
-  c=kopshook-$1.conf h=${1#*-}
-  echo "$i" > "hook/$h"
-  add "gate/kops-configuration.service.d/$c" "$2kopshook-$h.service"
+hook() { # PULL NNN-NAME UNIT...: PULL starts it, each UNIT waits for it
+  c=kopshook-$2.conf h=${2#*-}
+  echo "$i" >"hook/$h"
+  add "gate/kops-configuration.service.d/$c" "$1kopshook-$h.service"
   shift 2
   for u; do add "gate/$u.d/$c" "After=kopshook-$h.service" "AssertPathExists=$r/ok/$h"; done
 }
@@ -25,8 +25,8 @@ case $i in '' | *none | *[!A-Za-z0-9._:-]*) false ;; esac
 rm -rf $r
 mkdir -p $r/ok $r/hook $v/status
 cd $r
-echo "exec env HOME=/root KOPSHOOK_CLUSTER=main.example.com KOPSHOOK_INSTANCE_GROUP=control-plane-a KOPSHOOK_ROLE=ControlPlane KOPSHOOK_FIRST_BOOT=${first-false} \"\$@\"" > with
-hook 400-root-ca Wants= kops-configuration.service kubelet.service containerd.service
+echo "exec env HOME=/root KOPSHOOK_CLUSTER=main.example.com KOPSHOOK_INSTANCE_GROUP=control-plane-a KOPSHOOK_ROLE=ControlPlane KOPSHOOK_NODE_ARCH=$(uname -m | sed 's/x86_/amd/;s/aarch/arm/') KOPSHOOK_FIRST_BOOT=${first-false} \"\$@\"" >with
+hook Wants= 400-root-ca kops-configuration.service kubelet.service containerd.service
 cd gate
 for f in */*; do
   t=$e/$f

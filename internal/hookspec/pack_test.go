@@ -9,7 +9,7 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-func TestSetCompress(t *testing.T) {
+func TestPack(t *testing.T) {
 	const head = "apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata: {name: x}\nspec:\n  selector: {}\n  hooks:\n"
 	const script = "    script: |\n      #!/bin/sh\n      true\n"
 	for name, c := range map[string]struct {
@@ -46,6 +46,15 @@ func TestSetCompress(t *testing.T) {
 		"in characters of several bytes": {
 			head + "  - {env: {A: äöü}, name: a, script: \"#!/bin/sh\\ntrue\\n\"}\n",
 			head + "  - {env: {A: äöü}, compress: true, name: a, script: \"#!/bin/sh\\ntrue\\n\"}\n", "spec.hooks[0]"},
+		"archive, behind spec": {
+			strings.Replace(head, "spec:\n", "spec: # what\n  # who\n", 1) + "  - name: a\n" + script,
+			strings.Replace(head, "spec:\n", "spec: # what\n  archive: true\n  # who\n", 1) + "  - name: a\n" + script, "archive"},
+		"archive, where it says false": {
+			strings.Replace(head, "spec:\n", "spec:\n  archive: false\n", 1) + "  - name: a\n" + script,
+			strings.Replace(head, "spec:\n", "spec:\n  archive: true\n", 1) + "  - name: a\n" + script, "archive"},
+		"archive, in JSON": {
+			`{"apiVersion": "kopshook.dev/v1alpha1", "kind": "InstanceGroupHooks", "metadata": {"name": "x"}, "spec": {"selector": {}, "hooks": [{"name": "a", "script": "#!/bin/sh\n"}]}}`,
+			`{"apiVersion": "kopshook.dev/v1alpha1", "kind": "InstanceGroupHooks", "metadata": {"name": "x"}, "spec": {"archive": true, "selector": {}, "hooks": [{"name": "a", "script": "#!/bin/sh\n"}]}}`, "archive"},
 		"a name on two lines cannot be": {head + "  - name: >-\n      a\n" + script, "", "spec.hooks[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +63,11 @@ func TestSetCompress(t *testing.T) {
 			if r.HasErrors() {
 				t.Fatal(r.Findings)
 			}
-			out, err := SetCompress([]byte(c.in), docs, map[*Doc][]string{docs[0]: strings.Fields(c.paths)})
+			var archive []*Doc
+			if c.paths == "archive" {
+				archive, c.paths = docs, ""
+			}
+			out, err := Pack([]byte(c.in), docs, map[*Doc][]string{docs[0]: strings.Fields(c.paths)}, archive)
 			if (err != nil) != (c.want == "") {
 				t.Error(err)
 			}
@@ -67,7 +80,7 @@ func TestSetCompress(t *testing.T) {
 		in := head + "  - name: a\n" + script + "---\n" + strings.Replace(head, "name: x", "name: y", 1) + "  - name: b\n" + script
 		var r report.Report
 		docs := Decode("hooks.yaml", []byte(in), &r)
-		out, err := SetCompress([]byte(in), docs, map[*Doc][]string{docs[1]: {"spec.hooks[0]"}})
+		out, err := Pack([]byte(in), docs, map[*Doc][]string{docs[1]: {"spec.hooks[0]"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,96 @@
+package generator
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+const archiveName = "kopshook-005-archive.sh"
+
+// packed says whether the hook's files come in the archive. A bootcmd has no files.
+func (h *hook) packed() bool { return h.Archive && h.Phase != Boot }
+
+// archive packs the runtime, all parts but the gate, and the files of the hooks that want it into one part. Together
+// they compress to about a third, in base64 to under half; alone, small files hardly do.
+//
+// The gate stays as it is, plain and by itself: when the archive cannot be unpacked, hooks have no units, their markers
+// never come, and what waits for them stays down. Nothing of a damaged archive is put in place. Units come last, so
+// that none is there before its scripts are.
+func (m *model) archive(runtime []UserData) (part UserData, ok bool) {
+	var files, units []nodeFile
+	for _, p := range runtime {
+		files = append(files, nodeFile{path: "/opt/kopshook/bin/" + installed[p.Name], mode: 0o755, content: []byte(p.Content)})
+	}
+	for _, h := range m.hooks {
+		if h.packed() {
+			ok = true
+			all := h.nodeFiles(h.hash())
+			units = append(units, all[0])
+			files = append(files, all[1:]...)
+		}
+	}
+	if !ok {
+		return UserData{}, false
+	}
+	// MODE SIZE LF PATH LF CONTENT, one after the other
+	var b bytes.Buffer
+	for _, f := range append(files, units...) {
+		fmt.Fprintf(&b, "%o %d\n%s\n", f.mode, len(f.content), f.path)
+		b.Write(f.content)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	script := strings.NewReplacer(
+		"@hash@", hex.EncodeToString(sum[:6]),
+		"@archive@", base64.StdEncoding.EncodeToString(gzipped(b.Bytes())),
+	).Replace(m.runtime.Archive)
+	return UserData{archiveName, boothook, script}, true
+}
+
+// rest returns what of a packed hook's part is left: the user's own cloud-config.
+func (h *hook) rest() (part UserData, ok bool) {
+	theirs := newMapping(h.CloudConfig)
+	if len(theirs.content) == 0 {
+		return UserData{}, false
+	}
+	return UserData{"kopshook-" + dropInName(h) + ".yaml", cloudConfig, "#cloud-config\n" + mergeHow + theirs.rest()}, true
+}
+
+// plainArchive returns the content of an archive part with the archive as plain text.
+func plainArchive(content string) (string, bool) {
+	head, rest, found := strings.Cut(content, "<< .\n")
+	encoded, tail, found2 := strings.Cut(rest, "\n.\n")
+	if !found || !found2 {
+		return "", false
+	}
+	archive, err := decodeGzip(encoded)
+	if err != nil {
+		return "", false
+	}
+	var b strings.Builder
+	b.WriteString(head + "<< .\n")
+	for len(archive) > 0 {
+		line, rest, _ := bytes.Cut(archive, []byte("\n"))
+		path, rest, _ := bytes.Cut(rest, []byte("\n"))
+		var mode, size int
+		if n, err := fmt.Sscanf(string(line), "%o %d", &mode, &size); n != 2 || err != nil || size < 0 || size > len(rest) {
+			return "", false
+		}
+		body := rest[:size]
+		archive = rest[size:]
+		fmt.Fprintf(&b, "---- %s %04o\n", path, mode)
+		if !isText(body) {
+			fmt.Fprintf(&b, "(%d bytes, sha256 %x)\n", size, sha256.Sum256(body))
+			continue
+		}
+		b.Write(body)
+		if !bytes.HasSuffix(body, []byte("\n")) {
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteString(".\n" + tail)
+	return b.String(), true
+}
