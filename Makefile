@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test capi bench golden vet clean e2e e2e-vm e2e-mutations e2e-cloudinit fuzz-cloudinit bench-boot FORCE
+.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-vm e2e-mutations e2e-apiserver e2e-cloudinit fuzz-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -27,6 +27,14 @@ bench: build
 # writes golden/ and all other golden files anew; read each diff
 golden:
 	$(GO) test ./... -update
+
+# keeps what this release makes of the examples, for the upgrade test of later ones: make keep-golden VERSION=v1.2.3
+keep-golden:
+	@test -n "$(VERSION)" || { echo 'say VERSION=v1.2.3' >&2; exit 2; }
+	mkdir -p golden/releases/$(VERSION)/golden
+	cp -R examples golden/releases/$(VERSION)/
+	for made in golden/*/cluster.yaml; do name=$$(basename $$(dirname $$made)); \
+		mkdir -p golden/releases/$(VERSION)/golden/$$name && cp $$made golden/releases/$(VERSION)/golden/$$name/ || exit 1; done
 
 # Boots: the tests are built as whoever runs make and run as root. GOFLAGS and KOPSHOOK_* reach them.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
