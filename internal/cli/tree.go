@@ -74,7 +74,7 @@ func tree(groups []*plan.Group) ([]treeFile, error) {
 		for _, f := range perGroup[g] {
 			place := "all"
 			if differs[f.Path] {
-				place = g.Name
+				place = folder(g, groups)
 			}
 			fmt.Fprintf(&list, "%04o %s %s %s\n", f.Mode, f.Owner, f.Path, place)
 			if path := place + f.Path; !done[path] {
@@ -82,20 +82,35 @@ func tree(groups []*plan.Group) ([]treeFile, error) {
 				out = append(out, treeFile{path, f.Content})
 			}
 		}
-		out = append(out, treeFile{g.Name + "/files.txt", []byte(list.String())})
+		out = append(out, treeFile{folder(g, groups) + "/files.txt", []byte(list.String())})
 	}
 	slices.SortFunc(out, func(a, b treeFile) int { return strings.Compare(a.path, b.path) })
 	return out, nil
 }
 
+// folder is where the tree keeps a group's own files: its name, below its cluster's where another group has that name.
+func folder(g *plan.Group, groups []*plan.Group) string {
+	for _, other := range groups {
+		if other != g && other.Name == g.Name {
+			return g.Cluster + "/" + g.Name
+		}
+	}
+	return g.Name
+}
+
 // writeTree writes the files below dir, which must be empty or not there: what an earlier run left would mislead.
-func writeTree(dir string, files []treeFile) error {
+func writeTree(dir string, files []treeFile) (err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return report.Hint("remove it first, or name another folder", "%s: is not empty", dir)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fileError(dir, err)
 	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir) // it was empty or is ours: nothing half done stays
+		}
+	}()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fileError(dir, err)

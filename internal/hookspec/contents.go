@@ -1,6 +1,7 @@
 package hookspec
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -98,6 +99,8 @@ func (d *decoder) checkFiles(p string, files []File) {
 				d.errorf(at+".path", remedy, "`path` is %q, which %s", shorten(f.Path), wrong)
 			} else if other, twice := first[f.Path]; twice {
 				d.errorf(at+".path", "remove one of them", "file %q is there twice, first in line %d", shorten(f.Path), d.doc.Pos(other).Line)
+			} else if folder, inside := underFile(f.Path, first); folder != "" {
+				d.errorf(at+".path", "place one of them elsewhere", "%q cannot be a file and the folder of %q", shorten(folder), shorten(inside))
 			} else {
 				first[f.Path] = at + ".path"
 			}
@@ -106,6 +109,19 @@ func (d *decoder) checkFiles(p string, files []File) {
 		}
 		d.checkFileContent(at, f)
 	}
+}
+
+// underFile finds a file among first that lies below path, or that path lies below.
+func underFile(path string, first map[string]string) (folder, inside string) {
+	for other := range first {
+		if strings.HasPrefix(path, other+"/") {
+			return other, path
+		}
+		if strings.HasPrefix(other, path+"/") {
+			folder, inside = path, min(cmp.Or(inside, other), other)
+		}
+	}
+	return folder, inside
 }
 
 // checkFileContent sees to it that a file has exactly one content.
