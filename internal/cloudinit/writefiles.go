@@ -150,9 +150,6 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	if f.Append, err = option(e, "append"); err != nil {
 		return nil, "", err
 	}
-	if !utf8.ValidString(content) && !contentIsBytes(e) {
-		return nil, "", fmt.Errorf("its content cannot be written as UTF-8")
-	}
 	made, err := r.fs.parents(f.Path)
 	if err != nil {
 		return nil, "", err
@@ -162,6 +159,13 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 		if err := r.owner(f); err != nil {
 			return nil, "", err
 		}
+	}
+	// the folders are there by now
+	switch c := e.Get("content"); {
+	case c != nil && !c.IsString() && c.Kind != pyyaml.Bytes && !(c.Kind == pyyaml.Null && r.Version.atLeast(writeFilesHasSource)):
+		return nil, "", fmt.Errorf("its content is %s", c.Kind.Noun())
+	case !utf8.ValidString(content) && !contentIsBytes(e):
+		return nil, "", fmt.Errorf("its content cannot be written as UTF-8")
 	}
 	if f.Mode, err = r.fs.write(f.Path, f.Mode); err != nil {
 		return nil, "", err
@@ -235,7 +239,10 @@ func (r *reader) fileContent(e *pyyaml.Value, f *File) (content string, skip boo
 		return "", false, err
 	}
 	if !c.IsString() && c.Kind != pyyaml.Bytes {
-		return "", false, fmt.Errorf("its content is %s", c.Kind.Noun())
+		if len(steps) > 0 {
+			return "", false, fmt.Errorf("its content is %s", c.Kind.Noun())
+		}
+		return "", false, nil // writing it fails
 	}
 	content = c.Str
 	for _, step := range steps {
