@@ -165,6 +165,7 @@ var beyond = []struct {
 	{"globs: the pattern itself", regexp.MustCompile("which is no glob")},
 	{"names of hooks: unique, with their phases too", regexp.MustCompile("hook `.*` is there twice|with its phase the hook is called")},
 	{"names in lists of objects: unique", regexp.MustCompile("file .* is there twice|a drop-in for .* is there twice")},
+	{"files of a hook: none below another", regexp.MustCompile("cannot be a file and the folder of")},
 	{"base64", regexp.MustCompile("is not base64")},
 	{"escapes of URLs", regexp.MustCompile("is .*, which is no URL")},
 	{"units that cannot wait for hooks", regexp.MustCompile("`before` names .*, which (already waits|is a hook's own|is how people|belongs to|starts early|is reached only|is part of)")},
