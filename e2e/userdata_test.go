@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -38,10 +39,15 @@ spec:
   - us-east-1a
 `
 
-// spec is a hook spec called name with these hooks, a YAML list.
+// spec is a hook spec called name with these hooks, a YAML list. With KOPSHOOK_E2E_ARCHIVE set they come in an archive:
+// all tests hold for those, too.
 func spec(name, hooks string) string {
+	archive := ""
+	if os.Getenv("KOPSHOOK_E2E_ARCHIVE") != "" {
+		archive = "  archive: true\n"
+	}
 	return "apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata:\n  name: " + name +
-		"\nspec:\n  runtime: v1\n  selector: {}\n  hooks:\n" + indent(strings.Trim(hooks, "\n"))
+		"\nspec:\n  runtime: v1\n  selector: {}\n" + archive + "  hooks:\n" + indent(strings.Trim(hooks, "\n"))
 }
 
 func indent(text string) string {

@@ -59,35 +59,50 @@ func (h *hook) rest() (part UserData, ok bool) {
 	return UserData{"kopshook-" + dropInName(h) + ".yaml", cloudConfig, "#cloud-config\n" + mergeHow + theirs.rest()}, true
 }
 
-// plainArchive returns the content of an archive part with the archive as plain text.
-func plainArchive(content string) (string, bool) {
-	head, rest, found := strings.Cut(content, "<< .\n")
-	encoded, tail, found2 := strings.Cut(rest, "\n.\n")
+// Archived returns the files in the content of an archive part, in the order in which they are put in place; ok says
+// whether it is one.
+func Archived(content string) (files []NodeFile, ok bool) {
+	_, rest, found := strings.Cut(content, "<< .\n")
+	encoded, _, found2 := strings.Cut(rest, "\n.\n")
 	if !found || !found2 {
-		return "", false
+		return nil, false
 	}
 	archive, err := decodeGzip(encoded)
 	if err != nil {
-		return "", false
+		return nil, false
 	}
-	var b strings.Builder
-	b.WriteString(head + "<< .\n")
 	for len(archive) > 0 {
 		line, rest, _ := bytes.Cut(archive, []byte("\n"))
 		path, rest, _ := bytes.Cut(rest, []byte("\n"))
-		var mode, size int
+		var mode uint32
+		var size int
 		if n, err := fmt.Sscanf(string(line), "%o %d", &mode, &size); n != 2 || err != nil || size < 0 || size > len(rest) {
-			return "", false
+			return nil, false
 		}
-		body := rest[:size]
+		files = append(files, NodeFile{Path: string(path), Mode: mode, Owner: "root:root", Content: rest[:size]})
 		archive = rest[size:]
-		fmt.Fprintf(&b, "---- %s %04o\n", path, mode)
-		if !isText(body) {
-			fmt.Fprintf(&b, "(%d bytes, sha256 %x)\n", size, sha256.Sum256(body))
+	}
+	return files, true
+}
+
+// plainArchive returns the content of an archive part with the archive as plain text.
+func plainArchive(content string) (string, bool) {
+	files, ok := Archived(content)
+	if !ok {
+		return "", false
+	}
+	head, rest, _ := strings.Cut(content, "<< .\n")
+	_, tail, _ := strings.Cut(rest, "\n.\n")
+	var b strings.Builder
+	b.WriteString(head + "<< .\n")
+	for _, f := range files {
+		fmt.Fprintf(&b, "---- %s %s\n", f.Path, f.ModeString())
+		if !isText(f.Content) {
+			fmt.Fprintf(&b, "(%d bytes, sha256 %x)\n", len(f.Content), sha256.Sum256(f.Content))
 			continue
 		}
-		b.Write(body)
-		if !bytes.HasSuffix(body, []byte("\n")) {
+		b.Write(f.Content)
+		if !bytes.HasSuffix(f.Content, []byte("\n")) {
 			b.WriteByte('\n')
 		}
 	}
