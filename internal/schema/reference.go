@@ -1,0 +1,80 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/hookspec"
+)
+
+// Reference returns the page docs/spec.md, made from the same table as decoding, defaults and the schema.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(referenceHead)
+	for _, o := range hookspec.Objects() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| field | holds | default | |\n| --- | --- | --- | --- |\n", strings.ToUpper(o.Name[:1])+o.Name[1:], o.Doc)
+		for i := range o.Fields {
+			f := &o.Fields[i]
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, holds(f), defaults(f), cell(meaning(f)))
+		}
+	}
+	return b.String()
+}
+
+const referenceHead = `# The hook spec, field by field
+
+A hook spec is YAML or JSON, several documents in one file if you like. Unknown keys, duplicate keys and wrong types are
+errors with file, line and column. Hooks run in the order of their phases; within a phase by ` + "`weight`" + `, lighter ones
+first, and hooks of the same weight by name. The order in which they stand in the file means nothing.
+`
+
+func holds(f *hookspec.Field) string {
+	s := string(f.Type)
+	if f.Of != nil {
+		s = fmt.Sprintf("[%s](#%s)", s, strings.ToLower(f.Of.Name))
+	}
+	if len(f.Enum) > 0 {
+		s += ": `" + strings.Join(f.Enum, "`, `") + "`"
+	}
+	if f.Min != 0 || f.Max != 0 {
+		unit := ""
+		if f.Type == hookspec.Span {
+			unit = " s"
+		}
+		s += fmt.Sprintf(", %d to %d%s", f.Min, f.Max, unit)
+	}
+	return cell(s)
+}
+
+func defaults(f *hookspec.Field) string {
+	if f.Required {
+		return "required"
+	}
+	var list []string
+	if f.Default != "" {
+		list = append(list, "`"+f.Default+"`")
+	}
+	for _, d := range f.DefaultIn {
+		list = append(list, fmt.Sprintf("`%s` in `%s`", d.Value, d.Phase))
+	}
+	return strings.Join(list, ", ")
+}
+
+// meaning is the field's doc, what its text must be, and the phases that do not take it.
+func meaning(f *hookspec.Field) string {
+	s := f.Doc
+	if f.Says != "" {
+		s += " Must be " + f.Says + "."
+	}
+	for _, n := range f.Not {
+		var phases []string
+		for _, p := range n.Phases {
+			phases = append(phases, "`"+string(p)+"`")
+		}
+		s += fmt.Sprintf(" Not in %s: %s.", strings.Join(phases, ", "), n.Why)
+	}
+	return s
+}
+
+// cell keeps a text within its cell of a table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
