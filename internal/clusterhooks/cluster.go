@@ -61,15 +61,27 @@ func (o *kopsObject) cluster() *Cluster {
 	if c.PodCIDR == "" {
 		c.PodCIDR = s.NonMasqueradeCIDR // kops takes both ranges out of it
 	}
-	name := s.MasterPublicName
-	if name == "" {
-		name = s.API.PublicName
-	}
-	// without DNS the name resolves on the nodes only
-	if name != "" && !strings.EqualFold(s.Topology.DNS.Type, "None") && !strings.HasSuffix(c.Name, ".k8s.local") {
-		c.APIEndpoint = "https://" + name
-	}
+	c.APIEndpoint = o.endpoint()
 	return c
+}
+
+// endpoint is the address of the API as kops names it: the name that the specification gives, or, with public DNS, the
+// one that kops gives it (upup/pkg/fi/cloudup/defaults.go:128). Without DNS there is a name that only nodes resolve.
+func (o *kopsObject) endpoint() string {
+	name := o.Spec.MasterPublicName
+	if name == "" {
+		name = o.Spec.API.PublicName
+	}
+	dns := o.Spec.Topology.DNS.Type
+	switch {
+	case strings.HasSuffix(o.Metadata.Name, ".k8s.local"), strings.EqualFold(dns, "None"):
+		return ""
+	case name == "" && (dns == "" || strings.EqualFold(dns, "Public")):
+		name = "api." + o.Metadata.Name
+	case name == "":
+		return ""
+	}
+	return "https://" + name
 }
 
 // decodeObjects reads what "kops get -o json" prints: one object, or a list of them.
