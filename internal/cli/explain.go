@@ -73,16 +73,26 @@ func explainUserData(c *cli.Context, opts cloudinit.Options) ([]explain.Input, e
 		return nil, err
 	}
 	data = plainUserData(data)
+	nodeup, parts, err := cloudinit.Parts(data)
+	if err != nil {
+		// no message of kops' own form: it is read as it is
+		r := cloudinit.Read(data, opts)
+		return []explain.Input{{Result: r, Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) string {
+			if at.Part < 0 || at.Line == 0 {
+				return ""
+			}
+			return display(name) + ":" + strconv.Itoa(at.Line)
+		}}}, nil
+	}
 	role := "Node"
-	if _, err := cloudinit.Nodeup(data); err != nil {
+	if nodeup == nil {
 		role = "Bastion"
 	}
-	r := cloudinit.Read(data, opts)
-	return []explain.Input{{Role: role, Result: r, Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) string {
+	return []explain.Input{{Role: role, Parts: parts, Result: cloudinit.ReadParts(nodeup, role, parts, opts), Place: func(at cloudinit.At) string {
 		if at.Part < 0 || at.Line == 0 {
 			return ""
 		}
-		return display(name) + ":" + strconv.Itoa(at.Line)
+		return parts[at.Part].Name + ":" + strconv.Itoa(at.Line)
 	}}}, nil
 }
 

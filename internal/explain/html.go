@@ -1,0 +1,114 @@
+package explain
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// pageStyle is that of the page around the pictures.
+const pageStyle = `:root{color-scheme:light dark;--ink:#1c2430;--soft:#5d6878;--page:#ffffff;--band:#f4f6f9;--line:#d5dbe4;--bad:#c0281e;--yours:#b26a00;--kopshook:#0b7f74;--kops:#3a5fcd}
+@media screen and (prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#a3aebd;--page:#12161d;--band:#191f29;--line:#2e3744;--bad:#ff8b80;--yours:#f0b354;--kopshook:#4fd1c1;--kops:#8ea8ff}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif}
+nav{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:4px 18px;padding:10px 36px;background:var(--band);border-bottom:1px solid var(--line);font-size:14px}
+nav a{color:var(--ink);text-decoration:none}nav a:hover,nav a:focus{text-decoration:underline}nav .bad{color:var(--bad)}
+section{max-width:1060px;margin:0 auto 56px;scroll-margin-top:52px}
+section>svg{width:100%;height:auto;display:block}
+.body{padding:0 36px}
+h2{font-size:17px;margin:28px 0 8px}
+table{border-collapse:collapse;width:100%;font-size:13.5px}
+th,td{text-align:left;vertical-align:top;padding:6px 14px 6px 0;border-bottom:1px solid var(--line)}
+th{color:var(--soft);font-weight:600}
+code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
+td code{overflow-wrap:anywhere}
+.yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.soft{color:var(--soft)}
+details{margin-top:16px;border:1px solid var(--line);border-radius:8px;padding:8px 14px}summary{cursor:pointer;font-weight:600}
+pre{overflow:auto;margin:10px 0 4px}
+@media print{nav{display:none}section{break-after:page;margin:0}details{display:none}}`
+
+// HTML prints one page with everything about all instance groups. It needs no network.
+func HTML(w io.Writer, timelines []*Timeline, all []Input) error {
+	var b strings.Builder
+	title := "what the nodes do"
+	if len(timelines) == 1 {
+		title = timelines[0].title() + ": what a node does"
+	}
+	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s</title>\n<style>\n%s\n</style>\n</head>\n<body>\n", html.EscapeString(clean(title)), pageStyle)
+	if len(timelines) > 1 {
+		b.WriteString("<nav>\n")
+		for i, t := range timelines {
+			note := ""
+			if len(t.Lost) > 0 {
+				note = fmt.Sprintf(` <span class="bad">%d lost</span>`, len(t.Lost))
+			}
+			fmt.Fprintf(&b, "<a href=\"#g%d\">%s%s</a>\n", i, html.EscapeString(clean(t.title())), note)
+		}
+		b.WriteString("</nav>\n")
+	}
+	for i, t := range timelines {
+		fmt.Fprintf(&b, "<section id=\"g%d\">\n", i)
+		b.WriteString(drawing(t, fmt.Sprintf("g%d-", i)))
+		b.WriteString("<div class=\"body\">\n")
+		stepTable(&b, t)
+		config, err := yaml.JSONToYAML(valueJSON(all[i].Result.Config))
+		if err != nil {
+			return err
+		}
+		if len(all[i].Result.Config.Entries) > 0 {
+			fmt.Fprintf(&b, "<details><summary>the cloud-config that takes effect</summary>\n<pre>%s</pre>\n</details>\n", html.EscapeString(clean2(string(config))))
+		}
+		b.WriteString("</div>\n</section>\n")
+	}
+	b.WriteString("</body>\n</html>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// clean2 is clean for text of several lines.
+func clean2(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = clean(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// stepTable says what the picture says, in full and for searching.
+func stepTable(b *strings.Builder, t *Timeline) {
+	b.WriteString("<h2>Step by step</h2>\n<table>\n<thead><tr><th>stage</th><th>step</th><th>whose</th><th>when</th><th>if it fails</th><th>where</th></tr></thead>\n<tbody>\n")
+	for _, s := range t.Stages {
+		for i, st := range s.Steps {
+			stage := ""
+			if i == 0 {
+				stage = s.Title
+			}
+			when := "first boot"
+			if st.EveryBoot {
+				when = "every boot"
+			}
+			class := ""
+			if st.Blocks {
+				class = ` class="bad"`
+			}
+			name := "<code>" + html.EscapeString(clean(st.Name)) + "</code>"
+			if st.Detail != "" {
+				name += "<br><span class=\"soft\">" + html.EscapeString(clean(st.Detail)) + "</span>"
+			}
+			fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td class=\"%s\">%s</td><td>%s</td><td%s>%s</td><td><code>%s</code></td></tr>\n",
+				html.EscapeString(stage), name, st.Owner, st.Owner, when, class, html.EscapeString(clean(st.Fails)), html.EscapeString(clean(st.Place)))
+		}
+	}
+	b.WriteString("</tbody>\n</table>\n")
+	if len(t.Lost) == 0 {
+		return
+	}
+	b.WriteString("<h2 class=\"bad\">Lost or changed</h2>\n<table>\n<thead><tr><th>what</th><th>why</th><th>where</th></tr></thead>\n<tbody>\n")
+	for _, l := range t.Lost {
+		fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td><code>%s</code></td></tr>\n", html.EscapeString(clean(l.What)), html.EscapeString(clean(l.Why)), html.EscapeString(clean(l.Place)))
+	}
+	b.WriteString("</tbody>\n</table>\n")
+}

@@ -1,0 +1,144 @@
+package explain
+
+import (
+	"encoding/json"
+
+	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+)
+
+// Explained is what explain -o json prints of an instance group; other programs build on it.
+type Explained struct {
+	InstanceGroup        string          `json:"instanceGroup"`
+	CloudInit            string          `json:"cloudInit"`
+	EffectiveCloudConfig json.RawMessage `json:"effectiveCloudConfig"`
+	Runs                 []Run           `json:"runs"`
+	Hooks                []JSONHook      `json:"hooks"`
+	Lost                 []JSONLoss      `json:"lost"`
+	Size                 *budget.Result  `json:"size,omitempty"`
+}
+
+// Run is one thing that cloud-init does, in their order.
+type Run struct {
+	Stage     cloudinit.Stage `json:"stage"`
+	What      string          `json:"what"`
+	Name      string          `json:"name"`
+	Owner     Owner           `json:"owner"`
+	EveryBoot bool            `json:"everyBoot"`
+	Place     string          `json:"place,omitempty"` // file:line
+	File      *cloudinit.File `json:"file,omitempty"`
+	Items     []RunItem       `json:"items,omitempty"`
+}
+
+// RunItem is one command or package.
+type RunItem struct {
+	Text  string `json:"text"`
+	Owner Owner  `json:"owner"`
+	Place string `json:"place,omitempty"`
+}
+
+// JSONHook is a hook that arrives on the node as a unit, in the order in which they run.
+type JSONHook struct {
+	Name      string `json:"name"`
+	Phase     string `json:"phase"`
+	EveryBoot bool   `json:"everyBoot"`
+	Blocks    bool   `json:"blocks"`
+	Attempts  int    `json:"attempts"`
+	Timeout   string `json:"timeout"`
+}
+
+// JSONLoss is something that does not arrive as it was written.
+type JSONLoss struct {
+	Kind  cloudinit.LossKind `json:"kind"`
+	Part  string             `json:"part"`
+	Path  string             `json:"path,omitempty"`
+	What  string             `json:"what"`
+	Why   string             `json:"why"`
+	Place string             `json:"place,omitempty"`
+	By    string             `json:"by,omitempty"`
+}
+
+// JSON returns what is to be told of instance groups, for programs.
+func JSON(all []Input) []Explained {
+	list := []Explained{}
+	for _, in := range all {
+		m := &maker{in: in, hooks: findHooks(in.Result)}
+		e := Explained{InstanceGroup: in.Group, CloudInit: in.Result.Version.String(), EffectiveCloudConfig: valueJSON(in.Result.Config),
+			Runs: []Run{}, Hooks: []JSONHook{}, Lost: []JSONLoss{}, Size: in.Size}
+		for _, r := range in.Result.Runs {
+			e.Runs = append(e.Runs, m.run(r))
+		}
+		for _, h := range m.hooks {
+			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.holds() && !h.Continue, h.Attempts, short(h.Timeout)})
+		}
+		for _, l := range in.Result.Lost {
+			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, in.Place(l.At), in.Place(l.By)})
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func (m *maker) run(r cloudinit.Run) Run {
+	out := Run{Stage: r.Stage, What: r.What, Name: r.Name, Owner: m.owner(r.At), EveryBoot: r.EveryBoot, Place: m.in.Place(r.At), File: r.File}
+	if r.Name == cloudinit.NodeupName && r.At.Part < 0 {
+		out.Owner = Kops
+	}
+	for _, i := range r.Items {
+		out.Items = append(out.Items, RunItem{i.Text, m.owner(i.At), m.in.Place(i.At)})
+	}
+	return out
+}
+
+func (m *maker) owner(at cloudinit.At) Owner {
+	if m.ours(at) {
+		return Kopshook
+	}
+	return Yours
+}
+
+// valueJSON is a configuration as JSON: its keys become strings, and what JSON does not have becomes Python's name for it.
+func valueJSON(v *pyyaml.Value) json.RawMessage {
+	var b []byte
+	str := func(s string) { q, _ := json.Marshal(s); b = append(b, q...) }
+	var write func(v *pyyaml.Value)
+	write = func(v *pyyaml.Value) {
+		switch {
+		case v == nil || v.Kind == pyyaml.Null:
+			b = append(b, "null"...)
+		case v.Kind == pyyaml.Bool && v.Bool:
+			b = append(b, "true"...)
+		case v.Kind == pyyaml.Bool:
+			b = append(b, "false"...)
+		case v.Kind == pyyaml.Int:
+			b = append(b, v.Int.String()...)
+		case v.Kind == pyyaml.Float && json.Valid([]byte(v.Repr())):
+			b = append(b, v.Repr()...)
+		case v.IsSequence():
+			b = append(b, '[')
+			for i, item := range v.Items {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				write(item)
+			}
+			b = append(b, ']')
+		case v.IsDict():
+			b = append(b, '{')
+			for i, e := range v.Entries {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				str(e.Key.String())
+				b = append(b, ':')
+				write(e.Value)
+			}
+			b = append(b, '}')
+		default:
+			str(v.String())
+		}
+	}
+	write(v)
+	return b
+}

@@ -1,0 +1,127 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Mermaid prints a flowchart for each instance group, for Markdown: reviewers see it in the pull request. With several
+// groups each has a heading.
+func Mermaid(w io.Writer, all []*Timeline) error {
+	var b strings.Builder
+	for i, t := range all {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if len(all) > 1 {
+			fmt.Fprintf(&b, "### %s\n\n", t.title())
+		}
+		b.WriteString("```mermaid\n")
+		flowchart(&b, t)
+		b.WriteString("```\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// flowchart draws the stages as boxes in boxes, and an arrow wherever something waits.
+func flowchart(b *strings.Builder, t *Timeline) {
+	b.WriteString("flowchart TB\n")
+	first, last := map[string]string{}, map[string]string{}
+	nodeup := ""
+	var beside []string
+	n := 0
+	for _, s := range t.Stages {
+		fmt.Fprintf(b, "  subgraph %s[%q]\n", strings.ReplaceAll(s.ID, "-", ""), mermaidText(s.Title))
+		previous := ""
+		for _, st := range s.Steps {
+			n++
+			id := fmt.Sprintf("n%d", n)
+			fmt.Fprintf(b, "    %s[\"%s\"]:::%s\n", id, mermaidStep(st), mermaidClass(st))
+			switch {
+			case st.Beside:
+				beside = append(beside, id)
+				continue
+			case previous != "":
+				fmt.Fprintf(b, "    %s --> %s\n", previous, id)
+			default:
+				first[s.ID] = id
+			}
+			previous, last[s.ID] = id, id
+			if st.Name == "nodeup.sh" && st.Owner == Kops {
+				nodeup = id
+			}
+		}
+		b.WriteString("  end\n")
+	}
+	arrow := func(from, to, style string) {
+		if from != "" && to != "" {
+			fmt.Fprintf(b, "  %s %s %s\n", from, style, to)
+		}
+	}
+	before := ""
+	for _, id := range []string{StageInit, StageConfig, StageFinal} {
+		arrow(before, first[id], "-->")
+		if last[id] != "" {
+			before = last[id]
+		}
+	}
+	for _, id := range beside {
+		arrow(nodeup, id, "-. beside nodeup .->")
+	}
+	if first[StageNodeup] != "" {
+		gate := nodeup
+		if last[StagePreNodeup] != "" {
+			arrow(nodeup, first[StagePreNodeup], "-->")
+			gate = last[StagePreNodeup]
+			arrow(gate, first[StagePreKubelet], "-->")
+		} else {
+			arrow(nodeup, first[StagePreKubelet], "-->")
+		}
+		arrow(gate, first[StageNodeup], "-->")
+		arrow(last[StageNodeup], first[StageKubelet], "-->")
+		arrow(last[StagePreKubelet], first[StageKubelet], "-->")
+		arrow(last[StageNodeup], first[StagePostNodeup], "-->")
+		arrow(last[StageKubelet], first[StagePostKubelet], "-->")
+		arrow(last[StageKubelet], first[StageShutdown], "-. at shutdown .->")
+	}
+	for i, l := range t.Lost {
+		fmt.Fprintf(b, "  lost%d[\"%s\"]:::lost\n", i, mermaidText("lost: "+cut(l.What+", "+base(l.Place), 60)))
+	}
+	b.WriteString("  classDef yours stroke:#b7791f,stroke-width:2px\n")
+	b.WriteString("  classDef kopshook stroke:#0f8a7e,stroke-width:2px\n")
+	b.WriteString("  classDef kops stroke:#4a6fd4,stroke-width:2px\n")
+	b.WriteString("  classDef lost stroke:#c5352b,stroke-width:2px,stroke-dasharray:4 3\n")
+}
+
+func mermaidStep(s Step) string {
+	name := mermaidText(cut(s.Name, 40))
+	small := s.Detail
+	if small == "" {
+		small = s.What
+	}
+	when := "first boot"
+	if s.EveryBoot {
+		when = "every boot"
+	}
+	return fmt.Sprintf("%s<br/><small>%s, %s</small>", name, mermaidText(cut(small, 40)), when)
+}
+
+func mermaidClass(s Step) string { return string(s.Owner) }
+
+// mermaidText escapes what mermaid or HTML would take for something else.
+func mermaidText(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		switch {
+		case strings.ContainsRune("\"<>&#;`|[]{}()\\", c):
+			fmt.Fprintf(&b, "#%d;", c)
+		case c < 0x20:
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,231 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// width of the text.
+const width = 80
+
+// Text prints a timeline in 80 columns. color uses ANSI colors.
+func Text(w io.Writer, t *Timeline, color bool) error {
+	p := &textPrinter{color: color}
+	title := t.title()
+	if t.Cluster != "" {
+		title += ", " + t.Cluster
+	}
+	if t.Role != "" {
+		title += ", " + t.Role
+	}
+	p.line("%s", p.bold(title))
+	p.line("%s", p.dim("● on every boot   ○ on the first boot   ■ if it fails, the node does not join"))
+	for _, s := range t.Stages {
+		p.stage(s)
+	}
+	if t.Role != "Bastion" {
+		p.failures(t)
+	}
+	p.losses(t)
+	p.size(t)
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
+
+type textPrinter struct {
+	b     strings.Builder
+	color bool
+}
+
+func (p *textPrinter) line(format string, args ...any) {
+	p.b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	p.b.WriteByte('\n')
+}
+
+func (p *textPrinter) paint(code int, s string) string {
+	if !p.color || s == "" {
+		return s
+	}
+	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
+}
+
+func (p *textPrinter) bold(s string) string { return p.paint(1, s) }
+func (p *textPrinter) dim(s string) string  { return p.paint(2, s) }
+
+// heading is a title, a rule and a note.
+func (p *textPrinter) heading(title, note string) {
+	fill := width - utf8.RuneCountInString(title) - utf8.RuneCountInString(note) - 2
+	p.line("\n%s %s %s", p.bold(title), p.dim(strings.Repeat("─", max(fill, 1))), p.dim(note))
+}
+
+// Widths of the columns: marks, name, owner, detail, place.
+const (
+	nameWidth  = 26
+	ownerWidth = 8
+)
+
+func (p *textPrinter) stage(s Stage) {
+	p.heading(s.Title, s.Note)
+	for _, st := range s.Steps {
+		when, blocks := "○", " "
+		if st.EveryBoot {
+			when = "●"
+		}
+		if st.Blocks {
+			blocks = "■"
+		}
+		detail := st.Detail
+		if detail == "" && st.What != st.Name {
+			detail = st.What
+		}
+		room := width - 4 - nameWidth - 1 - ownerWidth - 1
+		place := base(st.Place)
+		if st.Place == "" {
+			place = ""
+		}
+		free := room - utf8.RuneCountInString(place) - 1
+		if place == "" {
+			free = room
+		}
+		text := pad(cut(detail, max(free, 0)), max(free, 0))
+		if place != "" {
+			text += " " + p.dim(place)
+		}
+		p.line(" %s%s %s %s %s", p.paint(ownerColor(st.Owner), when), p.paint(31, blocks), pad(cut(st.Name, nameWidth), nameWidth),
+			p.paint(ownerColor(st.Owner), pad(string(st.Owner), ownerWidth)), text)
+	}
+}
+
+func ownerColor(o Owner) int {
+	switch o {
+	case Yours:
+		return 33
+	case Kopshook:
+		return 36
+	}
+	return 34
+}
+
+// cut shortens a text to n characters.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	if n < 1 {
+		return ""
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}
+
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+// failures says what happens when what fails.
+func (p *textPrinter) failures(t *Timeline) {
+	type group struct {
+		fails string
+		names []string
+	}
+	var groups []group
+	for _, s := range t.Stages {
+		for _, st := range s.Steps {
+			if st.Fails == "" {
+				continue
+			}
+			i := slices.IndexFunc(groups, func(g group) bool { return g.fails == st.Fails })
+			if i < 0 {
+				groups = append(groups, group{fails: st.Fails})
+				i = len(groups) - 1
+			}
+			if !slices.Contains(groups[i].names, st.Name) {
+				groups[i].names = append(groups[i].names, st.Name)
+			}
+		}
+	}
+	p.heading("what fails", "what happens then")
+	for _, g := range groups {
+		p.line(" %s", cut(strings.Join(g.names, ", "), width-1))
+		p.line("    %s", g.fails)
+	}
+}
+
+func (p *textPrinter) losses(t *Timeline) {
+	if len(t.Lost) == 0 {
+		return
+	}
+	p.heading("lost or changed", "kopshook lint says what to do")
+	for _, l := range t.Lost {
+		place := ""
+		if l.Place != "" {
+			place = base(l.Place)
+		}
+		what := cut(l.What, width-4-utf8.RuneCountInString(place))
+		p.line(" %s %s %s", p.paint(31, "!"), pad(what, width-4-utf8.RuneCountInString(place)), p.dim(place))
+		for _, s := range wrap(l.Why, width-4) {
+			p.line("    %s", s)
+		}
+	}
+}
+
+// wrap breaks a text into lines of at most n characters, at spaces.
+func wrap(s string, n int) []string {
+	var lines []string
+	line := ""
+	for _, w := range strings.Fields(s) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > n {
+			lines = append(lines, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (p *textPrinter) size(t *Timeline) {
+	s := t.Size
+	if s == nil || s.Limit.Bytes == 0 {
+		return
+	}
+	estimate := ""
+	if !s.Exact {
+		estimate = ", kops' script estimated"
+	}
+	p.heading("size", fmt.Sprintf("%s takes %s bytes%s", s.Limit.Cloud, thousands(s.Limit.Bytes), estimate))
+	const cells = 50
+	full := min(cells, (s.High*cells+s.Limit.Bytes-1)/s.Limit.Bytes)
+	code := 32
+	switch share := s.High * 100 / s.Limit.Bytes; {
+	case share > 100:
+		code = 31
+	case share > 80:
+		code = 33
+	}
+	p.line(" %s%s %s bytes, %d %%", p.paint(code, strings.Repeat("█", full)), p.dim(strings.Repeat("░", cells-full)), thousands(s.High), s.High*100/s.Limit.Bytes)
+	for _, it := range s.Items {
+		name := it.Name
+		if it.Hook != "" {
+			name = it.Hook
+		}
+		bar := max(1, (it.Bytes*cells/2+s.Limit.Bytes/2)/s.Limit.Bytes)
+		p.line("   %s %8s %s", pad(cut(name, 30), 30), thousands(it.Bytes), p.dim(strings.Repeat("▪", min(bar, 34))))
+	}
+}
+
+// thousands puts commas into a number.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
