@@ -1,0 +1,87 @@
+package clusterhooks
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReports holds the three forms of a report in golden files.
+func TestReports(t *testing.T) {
+	upgrade := &Result{
+		Command: []string{"kops", "upgrade", "cluster", "main.example.com", "--yes"}, Clusters: []string{"main.example.com"},
+		Steps: []StepResult{
+			{Name: "backups", Kind: "extension", Event: discovery, Status: Ignored, Attempts: 1, Seconds: 10, Message: "no answer within 10s"},
+			{Name: "freeze", Kind: "hook", Event: BeforeUpgrade, Cluster: "main.example.com", Status: Succeeded, Attempts: 3, Seconds: 31.25,
+				Log: "/var/lib/ci/main.example.com/freeze/log", Output: "\x1b[31mred\x1b[0m <&>\nsecond line\n"},
+			{Name: "notify", Kind: "hook", Event: AfterUpgrade, Cluster: "main.example.com", Status: Failed, Attempts: 1, Seconds: 0.004,
+				ExitCode: 137, Signal: "SIGKILL", Message: "killed by SIGKILL", Output: "bad \xff byte\n"},
+			{Name: "thaw", Kind: "hook", Event: AfterUpgrade, Cluster: "main.example.com", Status: Skipped},
+		},
+		Kops: KopsResult{Started: true, Seconds: 252.5}, Exit: exitHookFailed,
+	}
+	refused := &Result{Command: []string{"kops", "delete", "cluster", "--yes"}, Clusters: []string{"a.example.com"},
+		Steps: []StepResult{{Name: "gate.backups", Kind: "extension", Event: BeforeDelete, Cluster: "a.example.com", Status: Interrupted, Attempts: 7, Seconds: 61, Message: "interrupted"}},
+		Exit:  128 + int(syscall.SIGINT), Signal: syscall.SIGINT}
+	quiet := &Result{Command: []string{"kops", "update", "cluster"}, Clusters: []string{}, Steps: []StepResult{}, Note: "kops update cluster: it has no --yes",
+		Kops: KopsResult{Started: true, ExitCode: 143, Signal: "SIGTERM", Seconds: 1}, Exit: 143}
+	for name, result := range map[string]*Result{"upgrade": upgrade, "refused": refused, "quiet": quiet} {
+		for format, ext := range map[Format]string{Text: ".txt", JSON: ".json", JUnit: ".xml"} {
+			t.Run(name+ext, func(t *testing.T) {
+				var got bytes.Buffer
+				if err := result.Write(&got, format); err != nil {
+					t.Fatal(err)
+				}
+				if format == JUnit {
+					if err := xml.Unmarshal(got.Bytes(), new(junitSuites)); err != nil {
+						t.Errorf("not XML: %v", err)
+					}
+				}
+				golden := filepath.Join("testdata", "report", name+ext)
+				if flag.Lookup("update").Value.String() == "true" {
+					if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got.String()); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestTailKeepsWholeLines(t *testing.T) {
+	var kept tail
+	line := bytes.Repeat([]byte("x"), 99)
+	for range 1000 {
+		kept.Write(append(line, '\n'))
+	}
+	if got := kept.String(); len(got) > maxTail || len(got) < maxTail-100 || len(got)%100 != 0 {
+		t.Errorf("%d bytes are kept", len(got))
+	}
+}
+
+func TestPrefixedLines(t *testing.T) {
+	var out bytes.Buffer
+	w := &prefixWriter{w: &out, prefix: "a | "}
+	for _, part := range []string{"one", " and two\r\nthree\n\n", "rest"} {
+		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	w.flush()
+	if diff := cmp.Diff("a | one and two\na | three\na | \na | rest\n", out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
