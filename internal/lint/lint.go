@@ -191,3 +191,19 @@ func (p *pass) add(code string, pos report.Position, message string, options ...
 	}
 	p.found = append(p.found, f)
 }
+
+// Places finds places of a group's parts in the user's file.
+type Places struct{ p *pass }
+
+// NewPlaces looks at the parts of a group.
+func NewPlaces(g *Group) *Places {
+	return &Places{&pass{g: g, maps: make([]contentMap, len(g.Parts)), mapped: make([]bool, len(g.Parts))}}
+}
+
+// Of returns where something in a part stands in the user's file; the zero Position when it is in none of the user's.
+func (p *Places) Of(at cloudinit.At) report.Position {
+	if !p.p.theirs(at.Part) {
+		return report.Position{}
+	}
+	return p.p.place(at)
+}
