@@ -34,7 +34,7 @@ type Options struct {
 	// Limit is how long the node may take to settle; then the boot goes on as if it had settled, with the outcome
 	// Timeout. 0 means two minutes.
 	Limit time.Duration
-	// OnEvent is called with each event as it happens, half a second late, and in order unless the node is very slow.
+	// OnEvent is called with each event as it happens, a second late, and in order unless the node is very slow.
 	OnEvent func(Event)
 }
 

@@ -14,7 +14,7 @@ import (
 // nothing older can come: holdBack.
 const (
 	pollInterval = 50 * time.Millisecond
-	holdBack     = 300 * time.Millisecond
+	holdBack     = time.Second
 )
 
 // stream turns a node's files "events" and "journal" into one sequence of events.

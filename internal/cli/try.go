@@ -264,7 +264,7 @@ func (t *trial) run(n int) error {
 
 // event prints one event, if it is one of those that people want to see.
 func (t *trial) event(e boot.Event) {
-	if e.Name == "log" && !strings.HasPrefix(e.Unit, "kopshook-") || e.Name == "end" {
+	if e.Name == "log" && !strings.HasPrefix(e.Unit, "kopshook-") && e.Unit != "kops-configuration.service" || e.Name == "end" {
 		return
 	}
 	if strings.HasSuffix(e.Unit, ".target") || strings.HasPrefix(e.Unit, "cloud-") && strings.HasPrefix(e.Name, "stop") {
