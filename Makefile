@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-vm e2e-mutations e2e-apiserver e2e-cloudinit fuzz-cloudinit bench-boot FORCE
+.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-vm e2e-mutations e2e-apiserver e2e-cloudinit fuzz-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -52,6 +52,11 @@ e2e: e2e/e2e.test
 e2e-vm: e2e/e2e.test
 	$(SUDO) e2e/install.sh vm
 	cd e2e && KOPSHOOK_E2E_VM=1 $(E2E) -test.run 'TestVM' -test.parallel 2 -test.v
+
+# kopshook where people have it: kustomize, kpt, Terraform, releases. Programs that it builds are kept in the user's
+# cache; each job's time is printed. No root.
+e2e-pipelines:
+	$(GO) test -tags e2e -timeout 60m -v ./e2e/pipelines
 
 # breaks the gate in five ways; each must make a test fail
 e2e-mutations: e2e/e2e.test
