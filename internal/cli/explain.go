@@ -6,6 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/explain"
 	"kopshook.dev/kopshook/internal/lint"
@@ -88,7 +90,15 @@ func explainUserData(c *cli.Context, opts cloudinit.Options) ([]explain.Input, e
 	if nodeup == nil {
 		role = "Bastion"
 	}
-	return []explain.Input{{Role: role, Parts: parts, Result: cloudinit.ReadParts(nodeup, role, parts, opts), Place: func(at cloudinit.At) string {
+	in := budget.Input{Role: role, Base: nodeup}
+	for _, p := range parts {
+		in.Theirs = append(in.Theirs, generator.UserData(p))
+	}
+	size, err := budget.Check(in)
+	if err != nil {
+		return nil, err
+	}
+	return []explain.Input{{Role: role, Parts: parts, Size: size, Result: cloudinit.ReadParts(nodeup, role, parts, opts), Place: func(at cloudinit.At) string {
 		if at.Part < 0 || at.Line == 0 {
 			return ""
 		}

@@ -1,0 +1,238 @@
+package explain
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// example makes an instance group with the user's parts and hooks of each phase.
+func example(t *testing.T, theirs []cloudinit.Part, hooks ...generator.Hook) Input {
+	t.Helper()
+	group := generator.InstanceGroup{Cluster: "main.example.com", Name: "nodes", Role: "Node"}
+	parts := theirs
+	var ours []generator.UserData
+	if len(hooks) > 0 {
+		var err error
+		if ours, err = generator.Generate(group, "v1", hooks); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range ours {
+			parts = append(parts, cloudinit.Part(p))
+		}
+	}
+	in := Input{Group: group.Name, Cluster: group.Cluster, Role: group.Role, Parts: parts,
+		Result: cloudinit.ReadParts(nil, group.Role, parts, cloudinit.Options{}),
+		Place: func(at cloudinit.At) string {
+			if at.Part < 0 || at.Part >= len(theirs) || at.Line == 0 {
+				return ""
+			}
+			return fmt.Sprintf("ig.yaml:%d", 10*at.Part+at.Line)
+		}}
+	b := budget.Input{Cloud: "aws", Role: group.Role, Group: group, Runtime: "v1", Hooks: hooks, Parts: ours}
+	for _, p := range theirs {
+		b.Theirs = append(b.Theirs, generator.UserData(p))
+	}
+	var err error
+	if in.Size, err = budget.Check(b); err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func hook(name string, phase generator.Phase, more ...func(*generator.Hook)) generator.Hook {
+	h := generator.Hook{Name: name, Phase: phase, Attempts: 3, Timeout: 20 * 60e9, RetryDelay: 10e9,
+		Scripts: []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\ntrue\n")}}}
+	if phase == generator.Boot || phase == generator.PreShutdown {
+		h.EveryBoot, h.Attempts = true, 1
+	}
+	for _, f := range more {
+		f(&h)
+	}
+	return h
+}
+
+var theirs = []cloudinit.Part{
+	{Name: "00-agent.sh", Type: cloudinit.TypeShellScript, Content: "#!/bin/sh\nmkdir -p /var/lib/agent\n"},
+	{Name: "zz.sh", Type: cloudinit.TypeShellScript, Content: "#!/bin/sh\ntrue\n"},
+	{Name: "a.yaml", Type: cloudinit.TypeCloudConfig, Content: "bootcmd:\n- mkdir -p /mnt/a\ntimezone: UTC\nruncmd: [a, b]\npackages: [nfs-common]\n"},
+	{Name: "b.yaml", Type: cloudinit.TypeCloudConfig, Content: "bootcmd:\n- [modprobe, br_netfilter]\nwrite_files:\n- path: /etc/agent.conf\n  permissions: '0600'\n- path: /etc/late.conf\n  defer: true\n"},
+	{Name: "hook.sh", Type: cloudinit.TypeBoothook, Content: "#!/bin/sh\ntrue\n"},
+}
+
+func everyPhase(t *testing.T) Input {
+	every := func(h *generator.Hook) { h.EveryBoot = true }
+	return example(t, theirs,
+		hook("early", generator.Boot),
+		hook("driver", generator.PreNodeup, every),
+		hook("disk", generator.PreNodeup, func(h *generator.Hook) { h.Continue = true }),
+		hook("agent", generator.PreKubelet, every, func(h *generator.Hook) { h.Timeout = 90e9 }),
+		hook("register", generator.PostNodeup),
+		hook("label", generator.PostKubelet),
+		hook("drain", generator.PreShutdown))
+}
+
+// brokenByOthers has a part of the user's that keeps the hooks' files from being written.
+func brokenByOthers(t *testing.T) Input {
+	bad := []cloudinit.Part{{Name: "b.yaml", Type: cloudinit.TypeCloudConfig, Content: "write_files:\n- path: /etc/x\n  owner: nobody-there\n"}}
+	return example(t, bad, hook("driver", generator.PreNodeup), hook("agent", generator.PreKubelet))
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-golden +now), go test -update accepts it:\n%s", file, diff)
+	}
+}
+
+func TestForms(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   Input
+	}{
+		{"phases", everyPhase(t)},
+		{"broken", brokenByOthers(t)},
+		{"plain", example(t, nil)},
+		{"bastion", func() Input {
+			in := example(t, theirs[:1])
+			in.Role, in.Result = "Bastion", cloudinit.ReadParts(nil, "Bastion", theirs[:1], cloudinit.Options{})
+			return in
+		}()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			timeline := Make(c.in)
+			var text, mermaid, svg, page bytes.Buffer
+			for _, err := range []error{Text(&text, timeline, false), Mermaid(&mermaid, []*Timeline{timeline}), SVG(&svg, timeline), HTML(&page, []*Timeline{timeline}, []Input{c.in})} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			golden(t, c.name+".txt", text.Bytes())
+			golden(t, c.name+".mermaid", mermaid.Bytes())
+			golden(t, c.name+".svg", svg.Bytes())
+			for i, l := range strings.Split(text.String(), "\n") {
+				if n := utf8.RuneCountInString(l); n > width {
+					t.Errorf("line %d has %d columns: %s", i+1, n, l)
+				}
+			}
+			wellFormed(t, svg.Bytes())
+			if bytes.Contains(page.Bytes(), []byte("src=")) || bytes.Contains(bytes.ReplaceAll(page.Bytes(), []byte("http://www.w3.org/2000/svg"), nil), []byte("http")) {
+				t.Error("the page wants something from the network")
+			}
+		})
+	}
+}
+
+func wellFormed(t *testing.T, data []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatalf("no XML: %v", err)
+		}
+	}
+}
+
+func TestHooksAreKnownByWhatArrives(t *testing.T) {
+	got := findHooks(everyPhase(t).Result)
+	var names []string
+	for _, h := range got {
+		names = append(names, fmt.Sprintf("%s %s every=%v continue=%v %s missing=%v", h.Phase, h.Name, h.EveryBoot, h.Continue, h.tries(), h.Missing))
+	}
+	want := []string{
+		"pre-nodeup disk every=false continue=true up to 3 × 20m missing=false",
+		"pre-nodeup driver every=true continue=false up to 3 × 20m missing=false",
+		"pre-kubelet agent every=true continue=false up to 3 × 1m30s missing=false",
+		"post-nodeup register every=false continue=false up to 3 × 20m missing=false",
+		"post-kubelet label every=false continue=false up to 3 × 20m missing=false",
+		"pre-shutdown drain every=true continue=false up to 20m missing=false",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, h := range findHooks(brokenByOthers(t).Result) {
+		if !h.Missing || h.Phase != map[string]string{"driver": "pre-nodeup", "agent": "pre-kubelet"}[h.Name] {
+			t.Errorf("%+v", h)
+		}
+	}
+}
+
+// TestJSON holds what other programs build on.
+func TestJSON(t *testing.T) {
+	out, err := json.MarshalIndent(JSON([]Input{everyPhase(t)}), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "phases.json", append(out, '\n'))
+	out, err = json.Marshal(JSON(nil))
+	if err != nil || string(out) != "[]" {
+		t.Errorf("got %s, %v", out, err)
+	}
+}
+
+func TestConfigAsJSON(t *testing.T) {
+	part := []cloudinit.Part{{Name: "a", Type: cloudinit.TypeCloudConfig, Content: "a: [1, 1.5, yes, ~, 2001-01-01, .inf, 0755, \"\\ud800\"]\nb: {c: '\"<'}\n"}}
+	got := valueJSON(cloudinit.ReadParts(nil, "Node", part, cloudinit.Options{}).Config)
+	var v any
+	if err := yaml.Unmarshal(got, &v); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"a":[1,1.5,true,null,"2001-01-01","inf",493,"` + "\ufffd\ufffd\ufffd" + `"],"b":{"c":"\"\u003c"}}`
+	if diff := cmp.Diff(want, strings.ReplaceAll(string(got), `\ufffd`, "\ufffd")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// FuzzForms looks for names that break a form.
+func FuzzForms(f *testing.F) {
+	f.Add("a b.sh", "bootcmd: [x]\n")
+	f.Add("</svg>&\"'\x00", "runcmd:\n- \"\\u0001]]>\"\n")
+	f.Fuzz(func(t *testing.T, name, content string) {
+		parts := []cloudinit.Part{{Name: name, Type: cloudinit.TypeCloudConfig, Content: content}, {Name: name, Type: cloudinit.TypeShellScript, Content: content}}
+		in := Input{Group: name, Cluster: name, Role: "Node", Parts: parts, Place: func(cloudinit.At) string { return name },
+			Result: cloudinit.ReadParts(nil, "Node", parts, cloudinit.Options{})}
+		timeline := Make(in)
+		var svg, other bytes.Buffer
+		if err := SVG(&svg, timeline); err != nil {
+			t.Fatal(err)
+		}
+		wellFormed(t, svg.Bytes())
+		for _, err := range []error{Text(&other, timeline, true), Mermaid(&other, []*Timeline{timeline}), HTML(&other, []*Timeline{timeline}, []Input{in})} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := json.Marshal(JSON([]Input{in})); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
