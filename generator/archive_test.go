@@ -185,3 +185,22 @@ func TestArchiveOnTheNode(t *testing.T) {
 		}
 	})
 }
+
+func TestIdenticalContentIsEmbeddedOnce(t *testing.T) {
+	h := newHook("x", PreNodeup, "")
+	same := []byte("the same bytes, many of them\n")
+	h.Files = []File{
+		{Path: "/a", Mode: 0o600, Owner: "root:root", Content: same},
+		{Path: "/b", Mode: 0o644, Owner: "daemon:daemon", Content: []byte("others\n")},
+		{Path: "/c", Mode: 0o644, Owner: "root:root", Content: same},
+	}
+	content := mustGenerate(t, gpuGroup, h)[2].Content
+	if n := strings.Count(content, string(same)); n != 1 {
+		t.Errorf("it is there %d times:\n%s", n, content)
+	}
+	for _, want := range []string{"0600 -o root -g root files/0 ", "0644 -o daemon -g daemon files/1 ", "0644 -o root -g root files/0 "} {
+		if !strings.Contains(content, want) {
+			t.Errorf("%q is missing in\n%s", want, content)
+		}
+	}
+}

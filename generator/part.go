@@ -79,8 +79,9 @@ func (h *hook) nodeFiles(hash string) []nodeFile {
 	if h.Verify != nil {
 		files = append(files, nodeFile{dir + "/verify", 0o700, h.Verify})
 	}
-	for i, f := range h.staged() {
-		if len(f.URLs) == 0 {
+	staged := h.staged()
+	for i, f := range staged {
+		if len(f.URLs) == 0 && embedded(staged, i) == i {
 			files = append(files, nodeFile{fmt.Sprintf("%s/files/%d", dir, i), 0o600, f.Content})
 		}
 	}

@@ -3,6 +3,7 @@ package generator
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -164,13 +165,14 @@ func (h *hook) command() (command, args []string) {
 // placeFiles adds the steps that put files and drop-ins in place.
 func (h *hook) placeFiles(s *steps) {
 	reload := false
-	for i, f := range h.staged() {
+	files := h.staged()
+	for i, f := range files {
 		s.in("files")
 		reload = reload || isUnitFile(f.Path)
 		path := s.arg(f.Path)
 		if len(f.URLs) == 0 {
 			user, group, _ := strings.Cut(f.Owner, ":")
-			s.add("install -DT -m %04o -o %s -g %s files/%d %s", f.Mode, user, group, i, path)
+			s.add("install -DT -m %04o -o %s -g %s files/%d %s", f.Mode, user, group, embedded(files, i), path)
 			continue
 		}
 		urls := make([]string, len(f.URLs))
@@ -251,6 +253,11 @@ func isUnitFile(path string) bool {
 		}
 	}
 	return false
+}
+
+// embedded returns the index of the file whose content stands for that of files[i]: what is the same is embedded once.
+func embedded(files []File, i int) int {
+	return slices.IndexFunc(files, func(f File) bool { return len(f.URLs) == 0 && bytes.Equal(f.Content, files[i].Content) })
 }
 
 // staged returns the hook's files and drop-ins, all of which the runner puts in place.

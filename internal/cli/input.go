@@ -17,6 +17,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
 )
 
 // inputs are the files of a command, each document told by its kind.
@@ -256,7 +257,7 @@ func (in *inputs) settle() {
 func (in *inputs) finish() error {
 	in.settle()
 	err := report.Text(in.stderr, in.report.Findings, report.TextOptions{
-		Sources: in.sources, Snippets: isTerminal(in.stderr), Color: colored(in.stderr)})
+		Sources: in.sources, Mask: source.Mask, Snippets: isTerminal(in.stderr), Color: colored(in.stderr)})
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func params(t *testing.T, dir string) testscript.Params {
 func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = ts.Getenv("WORK")
-	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "PATH="+ts.Getenv("PATH"), "XDG_CACHE_HOME="+ts.Getenv("XDG_CACHE_HOME"))
 	stdin, err := cmd.StdinPipe()
 	ts.Check(err)
 	defer stdin.Close()

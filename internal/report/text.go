@@ -17,6 +17,8 @@ type TextOptions struct {
 	Sources map[string][]byte
 	// Snippets turns source lines on; they are for people, so the CLI sets it on a terminal only.
 	Snippets bool
+	// Mask takes credentials out of a source line, and leaves everything where it is. It may be nil.
+	Mask func(line string) string
 	// Color uses ANSI colors. The CLI sets it on a terminal, unless NO_COLOR is set.
 	Color bool
 }
@@ -71,6 +73,9 @@ func (o TextOptions) snippet(b *bytes.Buffer, f Finding) {
 		src = rest
 	}
 	line, _, _ := bytes.Cut(src, []byte("\n"))
+	if o.Mask != nil {
+		line = []byte(o.Mask(string(line)))
+	}
 	runes := []rune(clean(strings.ReplaceAll(strings.TrimSuffix(string(line), "\r"), "\t", " ")))
 	col := min(max(f.Col, 1), len(runes)+1) - 1
 	start, end := window(runes, col)

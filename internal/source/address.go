@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	getter "github.com/hashicorp/go-getter/v2"
 	"k8s.io/kops/util/pkg/vfs"
@@ -209,15 +211,47 @@ func Redact(src string) string {
 	if !IsRemote(src) {
 		return src
 	}
+	return replaceCredentials(src, func(userinfo string) string {
+		if user, _, ok := strings.Cut(userinfo, ":"); ok && user != "" {
+			return user
+		}
+		return userinfo
+	}, func(string) string { return "" }, func(string) string { return redacted })
+}
+
+// Mask puts asterisks in place of the credentials of all remote sources in a line of text, one for each character.
+func Mask(line string) string {
+	if !strings.Contains(line, "://") {
+		return line
+	}
+	stars := func(s string) string { return strings.Repeat("*", utf8.RuneCountInString(s)) }
+	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`,{}[]<>", r) }) {
+		if !IsRemote(word) {
+			continue
+		}
+		masked := replaceCredentials(word, func(userinfo string) string {
+			if user, password, ok := strings.Cut(userinfo, ":"); ok {
+				return user + ":" + stars(password)
+			}
+			return userinfo
+		}, func(userinfo string) string { return stars(userinfo) + "@" }, stars)
+		line = strings.Replace(line, word, masked, 1)
+	}
+	return line
+}
+
+// replaceCredentials replaces what stands before the @ of a URL, with login where the user is an account of SSH or
+// git and no secret, else with user, which gives the @ too; and the values of query parameters with value.
+func replaceCredentials(src string, login, user, value func(string) string) string {
 	base, query, hasQuery := strings.Cut(src, "?")
 	if scheme, rest, ok := strings.Cut(base, "://"); ok {
 		authority, tail, slash := strings.Cut(rest, "/")
 		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-			user, _, _ := strings.Cut(authority[:at], ":")
-			if user == "git" || strings.HasSuffix(scheme, "ssh") {
-				authority = user + authority[at:]
+			userinfo, host := authority[:at], authority[at+1:]
+			if name, _, _ := strings.Cut(userinfo, ":"); name == "git" || strings.HasSuffix(scheme, "ssh") {
+				authority = login(userinfo) + "@" + host
 			} else {
-				authority = authority[at+1:]
+				authority = user(userinfo) + host
 			}
 		}
 		base = scheme + "://" + authority
@@ -230,8 +264,8 @@ func Redact(src string) string {
 	}
 	params := strings.Split(query, "&")
 	for i, p := range params {
-		if name, value, ok := strings.Cut(p, "="); ok && value != "" && isSecret(name) {
-			params[i] = name + "=" + redacted
+		if name, v, ok := strings.Cut(p, "="); ok && v != "" && isSecret(name) {
+			params[i] = name + "=" + value(v)
 		}
 	}
 	return base + "?" + strings.Join(params, "&")

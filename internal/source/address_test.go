@@ -107,6 +107,21 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+func TestMask(t *testing.T) {
+	for line, want := range map[string]string{
+		"    source: scripts/a": "    source: scripts/a",
+		"    source: git::https://me:pa\u00dfw@example.com/r.git//a?ref=v1 # see x": "    source: git::https://*******@example.com/r.git//a?ref=v1 # see x",
+		`  - {source: "https://example.com/x?id=5&token=abc", path: /a}`:            `  - {source: "https://example.com/x?id=5&token=***", path: /a}`,
+		"url: [https://u@a.example.com/x, 'https://b.example.com/y?sig=x%2Fy']":     "url: [https://*@a.example.com/x, 'https://b.example.com/y?sig=*****']",
+		"git::ssh://git:pw@example.com/r.git and git::ssh://me@example.com/r.git":   "git::ssh://git:**@example.com/r.git and git::ssh://me@example.com/r.git",
+		"echo a: b # https://example.com":                                           "echo a: b # https://example.com",
+	} {
+		if diff := cmp.Diff(want, Mask(line)); diff != "" {
+			t.Errorf("%s: %s", line, diff)
+		}
+	}
+}
+
 func FuzzParseAddress(f *testing.F) {
 	f.Add("git::https://u:secret@example.com/r.git//a?ref=v1&checksum=x")
 	f.Add("s3::https://s3.amazonaws.com/b/k?archive=zip")
@@ -114,6 +129,9 @@ func FuzzParseAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string) {
 		if Redact(Redact(src)) != Redact(src) {
 			t.Errorf("Redact(%q) is not stable", src)
+		}
+		if Mask(Mask(src)) != Mask(src) {
+			t.Errorf("Mask(%q) is not stable", src)
 		}
 		if !IsRemote(src) {
 			return
