@@ -15,6 +15,7 @@ import (
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
 )
 
 func lintCommand() *cli.Command {
@@ -144,7 +145,7 @@ func lintPrinter(c *cli.Context) (func([]report.Finding, *inputs) error, error) 
 	switch c.String("output") {
 	case "text":
 		return func(findings []report.Finding, in *inputs) error {
-			return report.Text(w, findings, report.TextOptions{Sources: in.sources, Snippets: isTerminal(w), Color: colored(w)})
+			return report.Text(w, findings, report.TextOptions{Sources: in.sources, Mask: source.Mask, Snippets: isTerminal(w), Color: colored(w)})
 		}, nil
 	case "json":
 		return func(findings []report.Finding, _ *inputs) error { return report.JSON(w, findings, ruleInfos()) }, nil
