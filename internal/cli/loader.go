@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,7 +23,7 @@ func newLoader(c *cli.Context) *source.Loader {
 		Offline:    c.Bool("offline"),
 		Warn:       func(msg string) { fmt.Fprintf(c.App.ErrWriter, "kopshook: warning: %s\n", msg) },
 	}
-	if isTerminal(c.App.ErrWriter) {
+	if isTerminal(c.App.ErrWriter) && os.Getenv("TERM") != "dumb" {
 		l.Progress = c.App.ErrWriter
 	}
 	return l
