@@ -58,7 +58,7 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("raid", "failed", "timeout after 20m")
+	write("raid", "failed", "timed out after 1200 s")
 	write("logs", "succeeded", "")
 
 	var token *authenticationv1.TokenRequest
@@ -114,7 +114,7 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 		})
 	}
 	const fine = "the hook succeeded, runs, or is not of this node"
-	becomes("raid", corev1.ConditionTrue, "raid", "timeout after 20m")
+	becomes("raid", corev1.ConditionTrue, "raid", "timed out after 1200 s")
 	becomes("logs", corev1.ConditionFalse, "HookHasNotFailed", fine)
 	becomes("driver", corev1.ConditionFalse, "HookHasNotFailed", fine)
 
@@ -146,9 +146,9 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 
 	// mended, and the other one breaks: one condition does not clear another
 	write("raid", "succeeded", "")
-	write("logs", "failed", "verify: exit code 3")
+	write("logs", "failed", "verify: exit status 3")
 	becomes("raid", corev1.ConditionFalse, "HookHasNotFailed", fine)
-	becomes("logs", corev1.ConditionTrue, "logs", "verify: exit code 3")
+	becomes("logs", corev1.ConditionTrue, "logs", "verify: exit status 3")
 
 	// what docs/addon.md says about conditions of hooks that are gone
 	detector.stop()

@@ -177,7 +177,7 @@ func TestCheckReadsStatusFiles(t *testing.T) {
 		"it runs":                          {status(nodestatus.Running, "attempt 1 of 3"), 0, ""},
 		"it succeeded":                     {status(nodestatus.Succeeded, ""), 0, ""},
 		"an operator skipped it":           {status(nodestatus.Skipped, ""), 0, ""},
-		"it failed":                        {status(nodestatus.Failed, "timeout after 20m"), 1, "timeout after 20m"},
+		"it failed":                        {status(nodestatus.Failed, "timed out after 1200 s"), 1, "timed out after 1200 s"},
 		"it failed without a reason":       {status(nodestatus.Failed, ""), 1, ""},
 		"the file is cut off":              {`{"hook":"h","sta`, 2, dir + "/h.json says nothing of use"},
 		"a state that is not known":        {`{"hook":"h","state":"on-fire"}`, 2, dir + "/h.json says nothing of use"},

@@ -32,15 +32,16 @@ environment() {
   KOPSHOOK_ROLE=$(field InstanceGroupRole)
   KOPSHOOK_NODE_ARCH=$(uname -m)
   case $KOPSHOOK_NODE_ARCH in x86_64) KOPSHOOK_NODE_ARCH=amd64 ;; aarch64) KOPSHOOK_NODE_ARCH=arm64 ;; esac
-  KOPSHOOK_FIRST_BOOT=$(sed -n 's/.*KOPSHOOK_FIRST_BOOT=\([a-z]*\).*/\1/p' /run/kopshook/env 2> /dev/null)
+  KOPSHOOK_FIRST_BOOT=$(sed -n 's/.*KOPSHOOK_FIRST_BOOT=\([a-z]*\).*/\1/p' /run/kopshook/with 2> /dev/null)
   : "${KOPSHOOK_FIRST_BOOT:=false}"
-  export KOPSHOOK_CLUSTER KOPSHOOK_INSTANCE_GROUP KOPSHOOK_ROLE KOPSHOOK_NODE_ARCH KOPSHOOK_FIRST_BOOT
+  HOME=/root
+  export HOME KOPSHOOK_CLUSTER KOPSHOOK_INSTANCE_GROUP KOPSHOOK_ROLE KOPSHOOK_NODE_ARCH KOPSHOOK_FIRST_BOOT
   # shellcheck source=/dev/null
   [ ! -e env ] || . ./env
 }
 
 failed() { # FILE EXIT-CODE
-  echo "$1: exit code $2" > why
+  echo "$1: exit status $2" > why
   exit "$2"
 }
 

@@ -77,7 +77,7 @@ start() { # run|verify
 failure() {
   code=$(unit_is ExecMainStatus)
   case $(unit_is Result) in
-  timeout) why="timeout after ${timeout}s" ;;
+  timeout) why="timed out after $timeout s" ;;
   *) why=$(node cat "$dir/why") || why='systemd could not run it' ;;
   esac
 }
@@ -114,7 +114,7 @@ hook() { # returns 0 when it is done on this node
   logs=$!
   until attempt; do
     [ "$n" -lt "$attempts" ] || break
-    status running "$why; the next attempt is in ${delay}s"
+    status running "$why; the next attempt is in $delay s"
     slowly sleep "$delay"
     delay=$((delay * 2))
     [ "$delay" -le 120 ] || delay=120
