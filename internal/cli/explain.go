@@ -35,7 +35,7 @@ Examples:
    kops get ig --name my.cluster -o yaml | kopshook explain -
    kopshook explain -g nodes examples/mixed/cluster.yaml -f examples/root-ca
    kopshook explain -g gpu-a -o svg examples/mixed/cluster.yaml -f examples/gpu > gpu-a.svg
-   kopshook explain --user-data user-data.txt`,
+   kopshook render -o mime -g gpu-a examples/gpu/hooks.yaml examples/mixed/cluster.yaml | kopshook explain --user-data -`,
 		Flags: append(planFlags(),
 			formatFlag("text", "json", "mermaid", "svg", "html"),
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
