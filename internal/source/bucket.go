@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -140,5 +139,5 @@ func (b *boundedWriter) Write(p []byte) (int, error) {
 	default:
 		return b.w.Write(p)
 	}
-	return 0, errors.Join(b.err)
+	return 0, b.err
 }

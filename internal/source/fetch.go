@@ -133,7 +133,7 @@ func (l *Loader) fetchOnce(ctx context.Context, a *address, revision string, ite
 	if a.kind == kindBucket {
 		err = l.fetchBucket(ctx, a, dst, item)
 	} else {
-		err = get(ctx, newHTTPGetter(l.client, l.limits, item), a.url, dst, getter.ModeFile)
+		err = get(ctx, newHTTPGetter(l.transport, l.limits, item), a.url, dst, getter.ModeFile)
 	}
 	if err != nil {
 		return nil, err

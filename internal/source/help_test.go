@@ -102,7 +102,7 @@ func fetchNew(t *testing.T, src string, change func(*Loader)) ([]File, error) {
 
 // again is a loader of another process with the same options.
 func again(l *Loader) *Loader {
-	return &Loader{AllowPaths: l.AllowPaths, CacheDir: l.CacheDir, Offline: l.Offline, Limits: l.Limits, Warn: l.Warn, client: l.client, vfs: l.vfs}
+	return &Loader{AllowPaths: l.AllowPaths, CacheDir: l.CacheDir, Offline: l.Offline, Limits: l.Limits, Warn: l.Warn, transport: l.transport, vfs: l.vfs}
 }
 
 // serve serves contents by path.

@@ -14,8 +14,6 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-type roundTripper = http.RoundTripper
-
 const maxRedirects = 10
 
 // newHTTPGetter returns go-getter's getter for one download. Its own limits have gaps (a body without a length is

@@ -64,7 +64,7 @@ func TestHTTP(t *testing.T) {
 		srv.StartTLS()
 		defer srv.Close()
 		src := srv.URL + "/x.sh"
-		if diff := cmp.Diff(want, got(fetchNew(t, src, func(l *Loader) { l.client = srv.Client().Transport }))); diff != "" {
+		if diff := cmp.Diff(want, got(fetchNew(t, src, func(l *Loader) { l.transport = srv.Client().Transport }))); diff != "" {
 			t.Error(diff)
 		}
 		_, err := fetchNew(t, src, nil)
@@ -213,7 +213,7 @@ func TestHTTPBadServers(t *testing.T) {
 			http.Redirect(w, r, "http://127.0.0.1:1/x", http.StatusFound)
 		}))
 		defer srv.Close()
-		_, err := fetchNew(t, srv.URL+"/x.sh", func(l *Loader) { l.client = srv.Client().Transport })
+		_, err := fetchNew(t, srv.URL+"/x.sh", func(l *Loader) { l.transport = srv.Client().Transport })
 		if diff := cmp.Diff(fmt.Sprintf("error: source %q: the server redirects from https to http\nhint: ask its operator, or name another server\n", srv.URL+"/x.sh"), got(nil, err)); diff != "" {
 			t.Error(diff)
 		}

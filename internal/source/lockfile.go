@@ -40,8 +40,6 @@ type Entry struct {
 	SHA256   string `yaml:"sha256,omitempty"`
 	Tree     string `yaml:"tree,omitempty"`
 	Size     int64  `yaml:"size"` // bytes, of all files together
-
-	pos report.Position
 }
 
 func (e *Entry) isTree() bool { return e.Tree != "" }
@@ -190,7 +188,7 @@ func (d *lockDecoder) file(doc *yaml.Node) *LockFile {
 }
 
 func (d *lockDecoder) source(f *LockFile, n *yaml.Node) {
-	e := Entry{pos: d.at(n.Line, n.Column)}
+	var e Entry
 	sized := false
 	d.pairs(n, "a source", func(key string, v *yaml.Node) bool {
 		switch key {

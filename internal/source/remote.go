@@ -160,16 +160,17 @@ func (l *Loader) pinned(ctx context.Context, a *address) (files []File, dir bool
 			return nil, l.absent(a)
 		}
 		f, err := l.fetch(ctx, a, "")
-		if err == nil {
-			l.cache.put(f.raw)
+		if err != nil {
+			return nil, err
 		}
-		return f, err
+		f.name(a)
+		l.cache.put(f.raw)
+		return f, nil
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	f := v.(*fetched)
-	f.name(a)
 	return f.files, f.dir, nil
 }
 
@@ -188,6 +189,7 @@ func (l *Loader) unpack(ctx context.Context, a *address, raw []byte) (*fetched, 
 	if err != nil {
 		return nil, a.failure(err, 1)
 	}
+	f.name(a)
 	return f, nil
 }
 

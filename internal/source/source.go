@@ -10,6 +10,7 @@ package source
 import (
 	"context"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -92,8 +93,8 @@ type Loader struct {
 	failed map[string]error
 
 	// for tests
-	client roundTripper
-	vfs    *vfs.VFSContext
+	transport http.RoundTripper // nil is http.DefaultTransport
+	vfs       *vfs.VFSContext
 }
 
 // Load returns the files of a source, sorted by the bytes of their names, as Python's sorted() and systemd order them:
