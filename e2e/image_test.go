@@ -9,11 +9,15 @@ import (
 	"kopshook.dev/kopshook/internal/boot"
 )
 
+// once waits until kops-configuration.service is enabled: kops' nodeup starts kops-configuration.service before it enables it, and
+// a power cut between the two leaves a node that no boot brings up, with hooks or without
+// (kops v1.36.2 upup/pkg/fi/nodeup/nodetasks/service.go:394-406).
 const once = `
 - name: once
   attempts: 1
   script: |
     #!/bin/sh
+    until [ -e /etc/systemd/system/multi-user.target.wants/kops-configuration.service ]; do sleep 0.1; done
     /trial/bin/event once-start
     sleep 3
     /trial/bin/event once-end
