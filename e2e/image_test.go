@@ -9,8 +9,8 @@ import (
 	"kopshook.dev/kopshook/internal/boot"
 )
 
-// once waits until kops-configuration.service is enabled: kops' nodeup starts kops-configuration.service before it enables it, and
-// a power cut between the two leaves a node that no boot brings up, with hooks or without
+// once waits until kops-configuration.service is enabled: kops starts it before it enables it, and a power cut between
+// the two leaves a node that no boot brings up, whatever its hooks do
 // (kops v1.36.2 upup/pkg/fi/nodeup/nodetasks/service.go:394-406).
 const once = `
 - name: once
