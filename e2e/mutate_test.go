@@ -36,12 +36,12 @@ var mutations = []struct {
 	},
 	{
 		name: "one-unit", why: "kops-configuration.service alone waits for hooks",
-		part: "-000-gate", pattern: `(?m)^(hook \S+ Wants.*?) kubelet\.service`, with: "$1",
+		part: "-000-gate", pattern: `for u; do add`, with: `for u; do [ "$$u" != kubelet.service ] || continue; add`,
 		tests: "TestFailsAfterReboot",
 	},
 	{
 		name: "no-chain", why: "hooks do not wait for each other",
-		part: "-000-gate", pattern: `(?m)^(hook .*?) kopshook-\S+\.service`, with: "$1",
+		part: "-000-gate", pattern: `for u; do add`, with: `for u; do case $$u in kopshook-*) continue ;; esac; add`,
 		tests: "TestChainStopsAtABlockingFailure",
 	},
 	{
