@@ -63,20 +63,25 @@ e2e-mutations: e2e/e2e.test
 	$(SUDO) e2e/install.sh
 	cd e2e && KOPSHOOK_E2E_MUTATIONS=1 $(E2E) -test.run 'TestMutations' -test.v
 
-# the model of cloud-init against cloud-init's own code: cases and a fixed set of random messages
-e2e-cloudinit: e2e/cloudinit.test
+# cloud-init's own code: what it makes of the parts that we generate, and the model of it, with cases and a fixed set of
+# random messages
+e2e-cloudinit: e2e/generator.test e2e/cloudinit.test
 	$(SUDO) e2e/install.sh
-	cd internal/cloudinit && $(SUDO) ../../$< -test.timeout 30m
+	cd generator && $(SUDO) ../e2e/generator.test -test.timeout 30m -test.run 'CloudInit|OnTheNode|ShellIsClean'
+	cd internal/cloudinit && $(SUDO) ../../e2e/cloudinit.test -test.timeout 30m
 
 # N more random messages, of another SEED
 N ?= 100000
 SEED ?= $(shell date +%s)
 fuzz-cloudinit: e2e/cloudinit.test
 	$(SUDO) e2e/install.sh
-	cd internal/cloudinit && KOPSHOOK_N=$(N) KOPSHOOK_SEED=$(SEED) $(SUDO) ../../$< -test.run Random -test.timeout 0 -test.v
+	cd internal/cloudinit && KOPSHOOK_N=$(N) KOPSHOOK_SEED=$(SEED) $(SUDO) ../../e2e/cloudinit.test -test.run Random -test.timeout 0 -test.v
 
 e2e/cloudinit.test: FORCE
 	$(GO) test -tags e2e -c -o $@ ./internal/cloudinit
+
+e2e/generator.test: FORCE
+	$(GO) test -tags e2e -c -o $@ ./generator
 
 # the client of Runtime Extensions against Cluster API's own server, a module of its own
 capi:

@@ -7,6 +7,8 @@ want() { # PROGRAM-OR-FILE PACKAGE
 }
 want mmdebstrap mmdebstrap
 want systemd-nspawn systemd-container
+want shellcheck shellcheck
+want dash dash
 want /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring
 [ -z "${KOPSHOOK_UBUNTU_MIRROR:-}" ] || want /usr/share/keyrings/ubuntu-archive-keyring.gpg ubuntu-keyring
 if [ "${1:-}" = vm ]; then
