@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,31 +52,33 @@ func clone(t *testing.T, dir string) {
 	run(t, dir, fixed, "git", "commit", "-q", "--no-gpg-sign", "-m", "release")
 }
 
-// build builds a release of the tree in dir, with the flags of .goreleaser.yaml.
-func build(t *testing.T, dir string, env ...string) []byte {
+// build builds a release of the tree in dir, with the flags of .goreleaser.yaml, and writes it to program: outside of
+// the tree, since a file of no commit makes the next build "+dirty".
+func build(t *testing.T, dir, program string, env ...string) [sha256.Size]byte {
 	t.Helper()
 	var config goreleaser
 	readYAML(t, ".goreleaser.yaml", &config)
 	b := config.Builds[0]
 	args := append([]string{"build", "-buildvcs=true"}, b.Flags...)
-	args = append(args, "-ldflags", strings.ReplaceAll(strings.Join(b.Ldflags, " "), "{{ .Tag }}", tag), "-o", "kopshook-release", b.Main)
+	args = append(args, "-ldflags", strings.ReplaceAll(strings.Join(b.Ldflags, " "), "{{ .Tag }}", tag), "-o", program, b.Main)
 	run(t, dir, append(append(env, "GOFLAGS="), b.Env...), "go", args...)
-	data, err := os.ReadFile(filepath.Join(dir, "kopshook-release"))
+	data, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	return sha256.Sum256(data)
 }
 
 // twoBuilds are those of two folders, made once for all tests.
 var twoBuilds struct {
-	once sync.Once
-	dirs [2]string
-	sums [2][sha256.Size]byte
+	once     sync.Once
+	dirs     [2]string
+	programs [2]string
+	sums     [2][sha256.Size]byte
 }
 
-// builds returns a folder with a clone of the tree and kopshook-release, built in it.
-func builds(t *testing.T) string {
+// builds returns a folder with a clone of the tree, and the program that was built of it.
+func builds(t *testing.T) (dir, program string) {
 	t.Helper()
 	twoBuilds.once.Do(func() {
 		top, err := os.MkdirTemp("", "kopshook-release")
@@ -93,14 +96,16 @@ func builds(t *testing.T) string {
 		}
 		for i, dir := range []string{a, b} {
 			start := time.Now()
-			twoBuilds.dirs[i], twoBuilds.sums[i] = dir, sha256.Sum256(build(t, dir))
+			program := filepath.Join(top, fmt.Sprintf("kopshook-%d", i+1))
+			twoBuilds.sums[i] = build(t, dir, program)
+			twoBuilds.dirs[i], twoBuilds.programs[i] = dir, program
 			t.Logf("build %d took %v", i+1, time.Since(start).Round(time.Second))
 		}
 	})
 	if twoBuilds.dirs[1] == "" {
 		t.Fatal("a build failed before")
 	}
-	return twoBuilds.dirs[0]
+	return twoBuilds.dirs[0], twoBuilds.programs[0]
 }
 
 // Two builds of one commit, in different folders, are the same bytes.
@@ -109,7 +114,7 @@ func TestReleasesAreReproducible(t *testing.T) {
 	if twoBuilds.sums[0] != twoBuilds.sums[1] {
 		t.Errorf("two builds differ: %x, %x", twoBuilds.sums[0], twoBuilds.sums[1])
 	}
-	data, err := os.ReadFile(filepath.Join(twoBuilds.dirs[1], "kopshook-release"))
+	data, err := os.ReadFile(twoBuilds.programs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +127,9 @@ func TestReleasesAreReproducible(t *testing.T) {
 
 // So they are where nothing was compiled before: no file of the build cache is shared with the builds above.
 func TestReleasesAreReproducibleFromAnEmptyCache(t *testing.T) {
-	dir := builds(t)
+	dir, _ := builds(t)
 	start := time.Now()
-	sum := sha256.Sum256(build(t, dir, "GOCACHE="+t.TempDir()))
+	sum := build(t, dir, filepath.Join(t.TempDir(), "kopshook"), "GOCACHE="+t.TempDir())
 	t.Logf("building from an empty cache took %v", time.Since(start).Round(time.Second))
 	if sum != twoBuilds.sums[0] {
 		t.Errorf("from an empty cache: %x, not %x", sum, twoBuilds.sums[0])
@@ -132,9 +137,9 @@ func TestReleasesAreReproducibleFromAnEmptyCache(t *testing.T) {
 }
 
 func TestVersionSaysReleaseCommitAndRuntimes(t *testing.T) {
-	dir := builds(t)
+	dir, program := builds(t)
 	commit := strings.TrimSpace(run(t, dir, fixed, "git", "rev-parse", "HEAD"))
-	got := run(t, dir, nil, "./kopshook-release", "version")
+	got := run(t, dir, nil, program, "version")
 	for _, want := range []string{"kopshook " + tag + "\n", "commit: " + commit + "\n", "runtimes: v1"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("version prints no %q:\n%s", want, got)

@@ -182,6 +182,12 @@ func TestTerraformShowsMistakes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("keys without a value count as not given", func(t *testing.T) {
+		w := newWorkspace(t, query(`query = { specs = "hooks.yaml", manifests = "cluster.yaml", spec = null, fetch = null }`))
+		if out, ok := w.apply(t); !ok {
+			t.Error(out)
+		}
+	})
 	t.Run("a list as JSON, and another folder", func(t *testing.T) {
 		w := newWorkspace(t, query(`working_dir = "/"`+"\n"+`query = { specs = jsonencode([abspath("hooks.yaml")]), manifests = jsonencode([abspath("cluster.yaml")]), strict = true }`))
 		if out, ok := w.apply(t); !ok {

@@ -75,27 +75,30 @@ func (external) Schema(_ context.Context, _ datasource.SchemaRequest, resp *data
 }
 
 type externalState struct {
-	Program    []string          `tfsdk:"program"`
-	WorkingDir types.String      `tfsdk:"working_dir"`
-	Query      map[string]string `tfsdk:"query"`
-	Result     map[string]string `tfsdk:"result"`
-	ID         types.String      `tfsdk:"id"`
+	Program    []string                `tfsdk:"program"`
+	WorkingDir types.String            `tfsdk:"working_dir"`
+	Query      map[string]types.String `tfsdk:"query"`
+	Result     map[string]string       `tfsdk:"result"`
+	ID         types.String            `tfsdk:"id"`
 }
 
 func (external) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
 	var state externalState
 	var program []string
 	var workingDir types.String
-	var query map[string]string
+	var values map[string]types.String
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("program"), &program)...)
 	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("working_dir"), &workingDir)...)
-	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("query"), &query)...)
+	resp.Diagnostics.Append(req.Config.GetAttribute(ctx, path.Root("query"), &values)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	state = externalState{Program: program, WorkingDir: workingDir, Query: query, ID: types.StringValue("-")}
-	if query == nil {
-		query = map[string]string{}
+	state = externalState{Program: program, WorkingDir: workingDir, Query: values, ID: types.StringValue("-")}
+	query := map[string]string{}
+	for key, value := range values {
+		if !value.IsNull() { // the real one leaves keys without a value out
+			query[key] = value.ValueString()
+		}
 	}
 	stdin, err := json.Marshal(query)
 	if err != nil {
