@@ -51,6 +51,9 @@ func kopsKind(d Document) (schema.GroupVersionKind, *Error) {
 	return gvk, nil
 }
 
+// lacksVersion says whether this would be an instance group if it said so.
+func (d Document) lacksVersion() bool { return d.Kind == "InstanceGroup" && d.APIVersion == "" }
+
 // strictDecoder is kops' decoder, with errors for what it would drop.
 var strictDecoder = sync.OnceValue(func() runtime.Decoder {
 	return serializer.NewCodecFactory(kopscodecs.Scheme, serializer.EnableStrict).UniversalDecoder(kops.SchemeGroupVersion)

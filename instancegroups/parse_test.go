@@ -258,6 +258,8 @@ func TestBadInputIsAClearError(t *testing.T) {
 		"unclosed":       {"a: \"b\n", "ig.yaml:2: this is not YAML: found unexpected end of stream"},
 		"broken JSON":    {`{"kind": "InstanceGroup", }x`, "this is not YAML"},
 		"control JSON":   {"{\"a\": \"\x7f\"}", "ig.yaml:1:8: kops cannot read the character U+007F: it takes JSON for YAML (write it as \\u007f)"},
+		"JSON, and more": {`{"a": "b"} c`, `this is not YAML: did not find expected <document start> (remove what stands behind the document, or put a line "---" between the two)`},
+		"no apiVersion":  {"a: b\n---\nmetadata: {name: a}\nkind: InstanceGroup\n", "ig.yaml:4:1: kops reads no InstanceGroup without an apiVersion (add `apiVersion: kops.k8s.io/v1alpha2`)"},
 		"JSON scalar":    {`"x"`, "this is no manifest"},
 		"several errors": {"a: *b\n---\nc: *d\n", "ig.yaml:1: this is not YAML: unknown anchor 'b' referenced\nig.yaml:3: this is not YAML: unknown anchor 'd' referenced"},
 	} {

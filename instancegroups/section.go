@@ -126,6 +126,10 @@ func (s *section) findObjects() {
 			Name:       o.value.get("metadata", "name").text(r.json),
 		}
 		s.addDocument(d, o.path)
+		if d.lacksVersion() {
+			s.fail(s.errorAt(s.locate(append(slices.Clone(o.path), "kind")), []string{"apiVersion"}, "add `apiVersion: kops.k8s.io/v1alpha2`",
+				"kops reads no InstanceGroup without an apiVersion"))
+		}
 		if isKops(d.APIVersion) {
 			groups = append(groups, s.addObject(s.documents[len(s.documents)-1], o)...)
 		}
@@ -239,6 +243,9 @@ func (s *section) yamlErrors(err error) []*Error {
 			e.Message = "this is not YAML: " + m
 			if bytes.Contains(s.src(), []byte("{{")) {
 				e.Remedy = "if it is a template, render it first"
+			}
+			if strings.Contains(m, "<document start>") {
+				e.Remedy = `remove what stands behind the document, or put a line "---" between the two`
 			}
 			if bytes.HasPrefix(s.src(), []byte("%")) {
 				e.Remedy = `remove the line that begins with "%": kops takes it for a document of its own`

@@ -118,7 +118,7 @@ func (d *yamlDocument) foreign() (Document, bool) {
 		}
 		*known = v.Value
 	}
-	if isKops(doc.APIVersion) || isList(doc.Kind) {
+	if isKops(doc.APIVersion) || isList(doc.Kind) || doc.lacksVersion() {
 		return doc, false
 	}
 	if _, metadata := pair(d.root, "metadata"); metadata != nil {
