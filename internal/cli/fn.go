@@ -67,18 +67,17 @@ type function struct {
 	inList map[string]bool // file names of what stands in the list
 }
 
-// runFunction returns what fn prints: the list with everything merged or, where anything is wrong, as it came. An error
-// is one of using the command.
+// runFunction returns what fn prints: the list with everything merged or, where anything is wrong, as it came. What is
+// no list, or cannot be answered with it, is answered by a list without items.
 func runFunction(c *cli.Context) (out []byte, results []krm.Result, err error) {
 	in, err := readFiles(c, nil)
-	if err != nil {
-		return nil, nil, err
+	if in == nil {
+		in = &inputs{sources: map[string][]byte{}, strict: c.Bool("strict")}
 	}
 	f := &function{inputs: in, inList: map[string]bool{"": true, "-": true}}
+	f.addError(err)
 	data, err := readInput(c.Context, "-", c.App.Reader)
-	if err != nil {
-		f.report.AddError(report.Position{}, "", err)
-	}
+	f.addError(err)
 	data = krm.Normalize(data)
 	if err == nil {
 		f.readList(data)
@@ -95,15 +94,26 @@ func runFunction(c *cli.Context) (out []byte, results []krm.Result, err error) {
 	if !f.report.HasErrors() {
 		data = merged
 	}
-	out, err = f.list.Write(data, results)
+	if out, err = f.list.Write(data, results); err != nil {
+		f.addError(err)
+		results = f.results()
+		out, err = krm.Failed(results)
+	}
 	return out, results, err
+}
+
+// addError takes err for a finding about no place, unless it is nil.
+func (f *function) addError(err error) {
+	if err != nil {
+		f.report.AddError(report.Position{}, "", err)
+	}
 }
 
 // readList reads the list and the hook specs in it.
 func (f *function) readList(data []byte) {
 	f.sources["-"] = data
 	if len(bytes.TrimSpace(data)) == 0 {
-		f.report.AddError(report.Position{}, "", report.Hint("kustomize and kpt send one; see kopshook fn --help", "there is no %s on standard input", krm.Kind))
+		f.addError(report.Hint("kustomize and kpt send one; see kopshook fn --help", "there is no %s on standard input", krm.Kind))
 		return
 	}
 	lists := 0
@@ -113,7 +123,7 @@ func (f *function) readList(data []byte) {
 		}
 		list, err := krm.Read(root)
 		if err != nil {
-			f.report.AddError(report.Position{}, "", err)
+			f.addError(err)
 			return nil
 		}
 		f.list = list
@@ -129,9 +139,9 @@ func (f *function) readList(data []byte) {
 	switch {
 	case lists > 1:
 		f.list = nil
-		f.report.AddError(report.Position{}, "", report.Hint("send one", "standard input holds %d documents", lists))
+		f.addError(report.Hint("send one", "standard input holds %d documents", lists))
 	case lists == 0 && !f.report.HasErrors():
-		f.report.AddError(report.Position{}, "", fmt.Errorf("standard input is no %s", krm.Kind))
+		f.addError(fmt.Errorf("standard input is no %s", krm.Kind))
 	}
 	for _, d := range docs {
 		pos := d.Pos("")
@@ -174,7 +184,7 @@ func (f *function) options(fetch *bool) {
 // merge returns the list with all hooks merged; it is of use only when the report has no errors.
 func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) []byte {
 	if len(f.specs) == 0 && !f.report.HasErrors() {
-		f.report.AddError(report.Position{}, "", report.Hint("give them as functionConfig, as items, or with -f",
+		f.addError(report.Hint("give them as functionConfig, as items, or with -f",
 			"there are no hook specs for the instance groups"))
 	}
 	file, err := instancegroups.Parse("-", data)
@@ -189,9 +199,7 @@ func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) [
 		return nil
 	}
 	groups := plan.Make(ctx, f.specs, []*plan.Manifest{{Name: "-", File: file}}, loader, &f.report)
-	if err := ctx.Err(); err != nil {
-		f.report.AddError(report.Position{}, "", err)
-	}
+	f.addError(ctx.Err())
 	if !f.report.HasErrors() {
 		plan.CheckSizes(groups, func(*plan.Group) []byte { return nil }, report.Error, &f.report)
 	}

@@ -87,6 +87,14 @@ func Read(root *yaml.Node) (*List, error) {
 	if root.Kind != yaml.MappingNode {
 		return nil, report.Hint(remedy, "standard input is no %s", Kind)
 	}
+	keys := map[string]bool{}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		key := root.Content[i].Value
+		if keys[key] {
+			return nil, report.Hint("keep one of them", "standard input has `%s` twice", key)
+		}
+		keys[key] = true
+	}
 	version, kind := text(root, "apiVersion"), text(root, "kind")
 	switch {
 	case kind == "":
