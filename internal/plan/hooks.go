@@ -6,7 +6,6 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
-	"kopshook.dev/kopshook/internal/source"
 )
 
 // Loaded is a hook with its bytes.
@@ -17,7 +16,7 @@ type Loaded struct {
 
 // Hooks returns the hooks of all specs as they are where no override applies, whatever they select.
 func Hooks(ctx context.Context, docs []*hookspec.Doc, loader Loader, r *report.Report) []Loaded {
-	p := &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{}}
+	p := newPlanner(ctx, loader, r)
 	var loaded []Loaded
 	for _, d := range docs {
 		for _, h := range d.Resolve(hookspec.Group{}) {

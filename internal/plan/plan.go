@@ -51,7 +51,7 @@ type Group struct {
 // Make plans for all instance groups of the manifests, in their order. What it has to say goes to r; the plan is of use only when r has no
 // errors.
 func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, loader Loader, r *report.Report) []*Group {
-	p := &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{}}
+	p := newPlanner(ctx, loader, r)
 	var groups []*Group
 	selects := map[*hookspec.Doc]bool{}
 	clusters := map[string]*instancegroups.Cluster{}
@@ -100,6 +100,10 @@ type planner struct {
 	known   map[hookKey][]knownHook
 	hooks   int // ids given out
 	memo    generator.Memo
+}
+
+func newPlanner(ctx context.Context, loader Loader, r *report.Report) *planner {
+	return &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{}}
 }
 
 func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
