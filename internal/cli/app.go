@@ -80,6 +80,7 @@ never joins.
 		Writer:    stdout,
 		ErrWriter: stderr,
 		Commands: []*cli.Command{
+			newCommand(),
 			mergeCommand(),
 			renderCommand(),
 			diffCommand(),

@@ -38,7 +38,11 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range append(pages, filepath.Join(repo, "README.md")) {
+	recipes, err := filepath.Glob(filepath.Join(repo, "docs", "recipes", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(append(pages, recipes...), filepath.Join(repo, "README.md")) {
 		name, _ := filepath.Rel(repo, page)
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(page)
