@@ -7,6 +7,8 @@ want() { # PROGRAM-OR-FILE PACKAGE
 }
 want mmdebstrap mmdebstrap
 want systemd-nspawn systemd-container
+want gpg gpg
+want shellcheck shellcheck
 want shellcheck shellcheck
 want dash dash
 want /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring
