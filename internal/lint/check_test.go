@@ -86,12 +86,45 @@ func TestPositionsAreThoseOfTheFile(t *testing.T) {
 
     apt-get update
 `, []string{"KH061 3:3"}},
+		{"behind parts of kopshook's", `
+- name: kopshook-000-gate.sh
+  type: text/cloud-boothook
+  content: |
+    #!/bin/sh
+- name: 00-a.sh
+  type: text/x-shellscript
+  content: |
+    #!/bin/sh
+    apt-get update
+- name: zz-b.sh
+  type: text/x-shellscript
+  content: |
+    #!/bin/sh
+`, []string{"KH061 9:5", "KH014 10:3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, codes(t, c.parts)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPositionsWhenPartsWereMerged has kopshook's parts behind the user's in the user data, and before them in the file.
+func TestPositionsWhenPartsWereMerged(t *testing.T) {
+	got := codes(t, `
+- name: kopshook-000-gate.sh
+  type: text/cloud-boothook
+  content: |
+    #!/bin/sh
+- name: zz-b.sh
+  type: text/x-shellscript
+  content: |
+    #!/bin/sh
+    apt-get update
+`, func(g *Group, _ *Options) { g.Parts = append(g.Parts[1:], g.Parts[0]) })
+	if diff := cmp.Diff([]string{"KH014 5:3", "KH061 9:5"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -118,13 +118,33 @@ func (p *pass) theirs(part int) bool {
 	return part >= 0 && part < len(p.g.Parts) && !strings.HasPrefix(p.g.Parts[part].Name, instancegroups.Prefix)
 }
 
+// item returns the number in the file of a part of the user's. Parts of kopshook's may stand before it there.
+func (p *pass) item(part int) string {
+	n := 0
+	for i := range part {
+		if p.theirs(i) {
+			n++
+		}
+	}
+	for i, u := range p.g.Object.Spec.AdditionalUserData {
+		if strings.HasPrefix(u.Name, instancegroups.Prefix) {
+			continue
+		}
+		if n == 0 {
+			return strconv.Itoa(i)
+		}
+		n--
+	}
+	return strconv.Itoa(part)
+}
+
 // place returns where something in a part stands in the user's file: its line and column, or the part's content.
 func (p *pass) place(at cloudinit.At) report.Position {
 	pos := report.Position{File: p.g.File, Line: p.g.Line}
 	if !p.theirs(at.Part) {
 		return pos
 	}
-	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", strconv.Itoa(at.Part), "content")
+	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", p.item(at.Part), "content")
 	if offset, ok := p.offset(at); ok {
 		pos.Line, pos.Col = lineCol(p.g.Source, offset)
 	}
@@ -135,7 +155,7 @@ func (p *pass) place(at cloudinit.At) report.Position {
 func (p *pass) field(part int, name string) report.Position {
 	pos := report.Position{File: p.g.File, Line: p.g.Line}
 	if p.theirs(part) {
-		pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", strconv.Itoa(part), name)
+		pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", p.item(part), name)
 	}
 	return pos
 }
@@ -148,7 +168,7 @@ func (p *pass) offset(at cloudinit.At) (int, bool) {
 	content := p.g.Parts[at.Part].Content
 	if !p.mapped[at.Part] {
 		p.mapped[at.Part] = true
-		line, col := p.g.Position("spec", "additionalUserData", strconv.Itoa(at.Part), "content")
+		line, col := p.g.Position("spec", "additionalUserData", p.item(at.Part), "content")
 		p.maps[at.Part] = mapContent(p.g.Source, offsetOf(p.g.Source, line, col), content)
 	}
 	m := p.maps[at.Part]
