@@ -59,6 +59,15 @@ func (g *Group) SetUserData(ours []kops.UserData) {
 	g.ours = slices.Clone(ours)
 }
 
+// TakeUserData makes parts of the user's go with those that SetUserData replaces, and sets those that take their place.
+// items are their numbers in Object.Spec.AdditionalUserData.
+func (g *Group) TakeUserData(items []int, ours []kops.UserData) {
+	for _, i := range items {
+		g.parts[i].taken = true
+	}
+	g.SetUserData(ours)
+}
+
 // changed says whether what SetUserData asked for is not in the file yet. A file that says the same in another form is
 // left alone.
 func (g *Group) changed() bool {

@@ -82,9 +82,11 @@ type part struct {
 	kops.UserData
 	source []byte // JSON, maybe with a token
 	extra  bool   // it has fields besides name, type and content
+	taken  bool   // see Group.TakeUserData
 }
 
-func (p *part) ours() bool { return strings.HasPrefix(p.Name, Prefix) }
+// ours says whether the part is to go when new ones are set.
+func (p *part) ours() bool { return p.taken || strings.HasPrefix(p.Name, Prefix) }
 
 // part reads an item of additionalUserData.
 func (r *reading) part(item *value) part {
