@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,11 +19,12 @@ type goreleaser struct {
 		ModTimestamp string `yaml:"mod_timestamp"`
 		Goos, Goarch []string
 	}
-	Archives []struct {
-		Files []struct{ Src string }
-	}
-	Kos []struct{ Build string }
+	Archives []struct{ Files []archived }
+	Kos      []struct{ Build string }
 }
+
+// archived is a file of an archive.
+type archived struct{ Src string }
 
 func TestConfigurationsAgree(t *testing.T) {
 	var config goreleaser
@@ -49,6 +51,11 @@ func TestConfigurationsAgree(t *testing.T) {
 		t.Errorf("ko builds with %q, goreleaser with %q", got, want)
 	}
 	for _, a := range config.Archives {
+		for _, must := range []string{"LICENSE", "CHANGELOG.md", "docs/man/kopshook.1"} {
+			if !slices.ContainsFunc(a.Files, func(f archived) bool { return f.Src == must }) {
+				t.Errorf("goreleaser: %s is in no archive", must)
+			}
+		}
 		for _, f := range a.Files {
 			if _, err := os.Stat(filepath.Join(repository(t), f.Src)); err != nil {
 				t.Errorf("goreleaser: %v", err)

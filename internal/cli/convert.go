@@ -37,7 +37,7 @@ Examples:
 			&cli.GenericFlag{Name: "posthook", Value: new(repeated), Usage: "eggo: `PATH,ROLE` of a script or folder; may be repeated"},
 			&cli.StringSliceFlag{Name: "cluster-prehook", Usage: "eggo: `PATH` of a script or folder; may be repeated"},
 			&cli.StringSliceFlag{Name: "cluster-posthook", Usage: "eggo: `PATH` of a script or folder; may be repeated"},
-			&cli.StringFlag{Name: "operator", Value: "deploy", Usage: "eggo: the command that had these options: deploy, join, cleanup or delete"},
+			&cli.StringFlag{Name: "operator", Value: "deploy", Usage: "eggo: the `COMMAND` that had these options: deploy, join, cleanup or delete"},
 			&cli.StringFlag{Name: "release", Usage: "helm: the `NAME` of the release (default: the chart's)"},
 			&cli.StringFlag{Name: "namespace", Usage: "helm: the `NAMESPACE` of the release"},
 		},

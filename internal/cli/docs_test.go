@@ -27,6 +27,7 @@ type block struct {
 //	sh        is run with bash -e, in a copy of examples/ with a stand-in kops; its last command may exit 1 (findings)
 //	sh node   is for a node: it must parse here, and the boots run it
 //	sh setup  is what a reader does once on a machine of their own (installing, cloning): it must parse
+//	sh example  stands in a help text too: it must parse here, and TestHelpExamples runs it
 //	sh kops, kustomize, kpt  needs that program: it must parse, and e2e/pipelines runs it
 //	yaml      is a hook spec that decodes without a finding, or a kops manifest, or other YAML that parses
 //	text      is output

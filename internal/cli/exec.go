@@ -37,7 +37,7 @@ Examples:
    kopshook exec --dry-run examples/cluster-hooks/cluster-hooks.yaml -- kops delete cluster --name main.example.com --yes`,
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "report", Usage: "write what ran to `FILE`: JSON if it ends in .json, JUnit if it ends in .xml, else text; may be repeated"},
-			&cli.DurationFlag{Name: "max-wait", Value: 30 * time.Minute, Usage: "how long extensions may hold the command back"},
+			&cli.DurationFlag{Name: "max-wait", Value: 30 * time.Minute, Usage: "how long extensions may hold the command back, a `DURATION`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"},
 			&cli.StringFlag{Name: "operation", Usage: "take the command for `OPERATION` (" + strings.Join(clusterhooks.Operations, ", ") + "), whatever its words are"},
 			&cli.StringFlag{Name: "cluster", Usage: "take the command to be about the cluster `NAME`, whatever its words are"},

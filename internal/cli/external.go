@@ -34,7 +34,7 @@ The query:
    fetch       "true" fetches remote sources that are neither vendored nor cached
 At least one of specs and spec, and one of manifests and manifest.
 
-The result, of which the first and the last are JSON, for jsondecode():
+The result, of which all but manifest are JSON, for jsondecode():
    additional_user_data   by instance group, the list of {name, type, content} that hooks make
    manifest               the manifests with all merged, as kopshook merge prints them
    warnings               a list of what is odd: Terraform shows nothing of a program that succeeds

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
+)
+
+// manual is what docs/commands.md and the manual page are made of: the definitions of the commands, and what they
+// cannot say.
+type manual struct {
+	name, usage, synopsis string
+	description           []passage
+	commands              []command
+	common                []option // of several commands, and the same in each
+}
+
+type command struct {
+	name, usage, synopsis string
+	description           []passage
+	options               []option // those of its own
+	common                []option
+}
+
+// exitCodes, environment and files are said here and nowhere else.
+var (
+	exitCodes = [][2]string{
+		{"0", "all is well"},
+		{"1", "findings, or a difference: what diff, check, lint, fit, lock --check, status and try are asked about"},
+		{"2", "a mistake in the options or in the input; nothing was written"},
+		{"125, 126, 127", "of exec: a hook failed, the command cannot be started, the command is not found; all others are those of kops"},
+		{"130", "interrupted; no file was changed"},
+	}
+	environment = [][2]string{
+		{"KOPSHOOK_FILES", "hook specs of commands without -f: files and folders, separated as in PATH"},
+		{"KOPSHOOK_CACHE", "the folder in which try keeps root file systems, in place of the user's cache folder"},
+		{"KOPSHOOK_DEBIAN_MIRROR, KOPSHOOK_UBUNTU_MIRROR", "addresses of the mirrors that try builds root file systems from; for Ubuntu there is no default"},
+		{"KOPSHOOK_WORK", "the folder in which exec keeps the work folders of hooks, as --work-dir"},
+		{"KOPSHOOK_EXEC", "set by exec for all that it starts, so that an exec inside another is noticed"},
+		{"KOPS_STATE_STORE, KOPS_CLUSTER_NAME", "kops' own: exec reads them as kops does"},
+		{"KUBECONFIG", "files in which exec looks for the address of the cluster's API, which hooks are told"},
+		{"NO_COLOR", "when it is not empty: no colors on a terminal"},
+		{"TERM", "with dumb: neither colors nor progress"},
+		{"XDG_CACHE_HOME, XDG_STATE_HOME", "the user's folders for the cache and for the work folders of exec"},
+		{"HOME", "where those folders are without the two"},
+		{"HTTPS_PROXY, HTTP_PROXY, NO_PROXY, NETRC", "for sources over HTTP, as with other programs; credentials come from ~/.netrc"},
+	}
+	files = [][2]string{
+		{"kopshook.lock.yaml", "beside hook specs: what their remote sources are pinned to; written by lock, to be committed"},
+		{"~/.cache/kopshook", "sources by their SHA-256, and the root file systems of try; on macOS in ~/Library/Caches. It can be removed at any time"},
+		{"~/.local/state/kopshook/CLUSTER/HOOK", "work folders and logs of exec"},
+	}
+	nodeFiles = [][2]string{
+		{"/etc/systemd/system/kopshook-NAME.service", "the unit of a hook"},
+		{"/etc/systemd/system/UNIT.d/kopshook-*.conf", "drop-ins of hooks, and those that make units wait"},
+		{"/opt/kopshook", "the runner, and the hooks' scripts and files"},
+		{"/var/lib/kopshook/status/NAME.json", "what a hook came to; kopshook status prints it"},
+		{"/var/lib/kopshook/skip/NAME", "when it is there, the hook is skipped and what waits for it goes on"},
+		{"/var/lib/kopshook/INSTANCE-ID/NAME", "the hook has succeeded on this instance; without it, it runs again"},
+		{"/run/kopshook", "what this boot needs: which hooks are done"},
+	}
+)
+
+func newManual() manual {
+	app := newApp(strings.NewReader(""), io.Discard, io.Discard)
+	m := manual{name: app.Name, usage: app.Usage, synopsis: app.UsageText, description: passages(app.Description)}
+	many := map[string]int{}
+	for _, c := range app.Commands {
+		for _, f := range c.Flags {
+			many[describeOption(f).helpLine()]++
+		}
+	}
+	for _, c := range app.Commands {
+		if c.Name == "help" || c.Hidden {
+			continue
+		}
+		synopsis := strings.ReplaceAll(c.UsageText, "\n   ", "\n")
+		made := command{name: c.Name, usage: c.Usage, synopsis: synopsis, description: passages(c.Description)}
+		for _, f := range c.Flags {
+			o := describeOption(f)
+			switch {
+			case slices.Equal(f.Names(), cli.HelpFlag.Names()):
+			case many[o.helpLine()] < 4:
+				made.options = append(made.options, o)
+			default:
+				made.common = append(made.common, o)
+				if !slices.ContainsFunc(m.common, func(other option) bool { return other.helpLine() == o.helpLine() }) {
+					m.common = append(m.common, o)
+				}
+			}
+		}
+		m.commands = append(m.commands, made)
+	}
+	return m
+}
+
+// passage is a part of a help text: a paragraph, terms with what they mean, or lines of code.
+type passage struct {
+	text  string
+	terms [][2]string
+	code  []string
+}
+
+var termLine = regexp.MustCompile(`^   (\S+) {2,}(\S.*)$`)
+
+// passages reads a help text: lines that begin with spaces are terms when each names one, and code otherwise.
+func passages(text string) []passage {
+	var all []passage
+	inside := false // a paragraph that the next line goes on with
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		indented := strings.HasPrefix(line, "   ")
+		var last *passage
+		if len(all) > 0 {
+			last = &all[len(all)-1]
+		}
+		switch {
+		case line == "":
+			inside = false
+			continue
+		case !indented && inside && last.text != "":
+			last.text += " " + line
+		case !indented:
+			all = append(all, passage{text: line})
+		case termLine.MatchString(line) && inside && last.terms != nil:
+			m := termLine.FindStringSubmatch(line)
+			last.terms = append(last.terms, [2]string{m[1], m[2]})
+		case termLine.MatchString(line):
+			m := termLine.FindStringSubmatch(line)
+			all = append(all, passage{terms: [][2]string{{m[1], m[2]}}})
+		case strings.HasPrefix(line, "    ") && inside && last.terms != nil:
+			last.terms[len(last.terms)-1][1] += " " + strings.TrimSpace(line)
+		case inside && last.code != nil:
+			last.code = append(last.code, line[3:])
+		default:
+			all = append(all, passage{code: []string{line[3:]}})
+		}
+		inside = true
+	}
+	return all
+}
+
+func TestPassagesOfHelpTexts(t *testing.T) {
+	const text = "A text\nof two lines.\n\nAnother:\n   one    a term\n          and more\n   other  one\nText.\n\nExample:\n   code -x  1\n   more"
+	want := []passage{
+		{text: "A text of two lines."}, {text: "Another:"}, {terms: [][2]string{{"one", "a term and more"}, {"other", "one"}}},
+		{text: "Text."}, {text: "Example:"}, {code: []string{"code -x  1", "more"}},
+	}
+	if diff := cmp.Diff(want, passages(text), cmp.AllowUnexported(passage{})); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestReferenceOfCommandsIsCurrent(t *testing.T) {
+	repo := repository(t)
+	m := newManual()
+	for name, text := range map[string]string{"docs/commands.md": m.markdown(), "docs/man/kopshook.1": m.roff()} {
+		file := filepath.Join(repo, name)
+		if *update {
+			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("%v: run make golden", err)
+		}
+		if diff := cmp.Diff(string(got), text); diff != "" {
+			t.Errorf("%s is not what the commands are now (-page +commands); run make golden:\n%s", name, diff)
+		}
+	}
+}
+
+func TestOptionsSayWhatTheirValueIs(t *testing.T) {
+	for _, c := range newApp(strings.NewReader(""), io.Discard, io.Discard).Commands {
+		for _, f := range c.Flags {
+			o := describeOption(f)
+			if d := f.(cli.DocGenerationFlag); d.TakesValue() && o.value == "" {
+				t.Errorf("kopshook %s %s: put the word for its value in backquotes", c.Name, o.syntax())
+			}
+			if o.text == "" || strings.HasSuffix(o.text, ".") {
+				t.Errorf("kopshook %s %s says %q", c.Name, o.syntax(), o.text)
+			}
+		}
+	}
+}
+
+// Every variable that the program reads is in the reference.
+func TestEnvironmentIsKnown(t *testing.T) {
+	var known []string
+	for _, e := range environment {
+		known = append(known, strings.Split(e[0], ", ")...)
+	}
+	reads := regexp.MustCompile(`(?:[gG]etenv\(|LookupEnv\(|EnvVars: +\[\]string\{|mirrorEnv: +|nestedEnv += +)"([A-Z_]+)"`)
+	found := 0
+	err := filepath.WalkDir(filepath.Join(repository(t), "internal"), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		for _, m := range reads.FindAllSubmatch(data, -1) {
+			found++
+			if !slices.Contains(known, string(m[1])) {
+				t.Errorf("%s reads %s, which the reference does not name", name, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil || found < 8 {
+		t.Fatal(found, err)
+	}
+}
