@@ -25,13 +25,27 @@ import (
 // podPackages are what a node has for pods here: runc, which containerd has too, and busybox for the image.
 var podPackages = []string{"busybox-static", "runc"}
 
-// podScript is what a test's scenario begins with: it starts, probes and stops pods as the kubelet and containerd do.
+// podScript is what a test's scenario begins with: it lays out volumes, starts, probes and stops pods as the kubelet and
+// containerd do.
 const podScript = `
 set -u
 image=/pods/image
 mkdir -p $image/bin
 cp /bin/busybox $image/bin
 for applet in $(busybox --list); do [ -e $image/bin/$applet ] || ln -s busybox $image/bin/$applet; done
+for v in /pods/*/volumes/*; do
+  [ ! -e "$v/..data" ] || continue
+  mkdir "$v/..first"
+  mv "$v"/* "$v/..first"
+  ln -s ..first "$v/..data"
+  for f in "$v"/..first/*; do ln -s "..data/${f##*/}" "$v/"; done
+done
+update() { # VOLUME FOLDER: as the kubelet when the ConfigMap has changed
+  at=$(mktemp -d "$1/..XXXXXX")
+  cp "$2"/* "$at"
+  ln -s "${at##*/}" "$1/..new"
+  mv -T "$1/..new" "$1/..data"
+}
 # nspawn forbids BPF, without which runc takes its control groups for rootless
 start() { # POD: in the background; its output goes to /trial/out/POD.log, which stays
   runc --rootless=true run --no-new-keyring --bundle "/pods/$1" "$1" >> "/trial/out/$1.log" 2>&1 &

@@ -102,7 +102,7 @@ func TestDaemonSetPerSpecAndOverrides(t *testing.T) {
 		maps[m.Name] = m.Data["env"]
 	}
 	delete(maps, objects[*corev1.ConfigMap](a)[0].Name) // the runner
-	if diff := cmp.Diff(map[string]string{"kopshook.agents.logs": "", "kopshook.agents.override-1.logs": "export GPU='1'\n"}, maps); diff != "" {
+	if diff := cmp.Diff(map[string]string{"kopshook.agents.logs": "", "kopshook.agents.override-1.logs": "set -- \"$@\" GPU='1'\n"}, maps); diff != "" {
 		t.Errorf("ConfigMaps and their env (-want +got)\n%s", diff)
 	}
 }
@@ -180,8 +180,8 @@ func TestFilesOfAHook(t *testing.T) {
 			"ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb  script.10-a.sh\n" +
 			"3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d  script.9-b.sh\n" +
 			"4c94485e0c21ae6c41ce1dfe7b6bfaceea5ab68e40a2476f50208e526f506080  verify\n" +
-			sum([]byte("export A=''\nexport Z='it'\\''s\n$(x)'\n")) + "  env\n",
-		"script.10-a.sh: a", "script.9-b.sh: b", "verify: v", "env: export A=''\nexport Z='it'\\''s\n$(x)'\n",
+			sum([]byte("set -- \"$@\" A=''\nset -- \"$@\" Z='it'\\''s\n$(x)'\n")) + "  env\n",
+		"script.10-a.sh: a", "script.9-b.sh: b", "verify: v", "env: set -- \"$@\" A=''\nset -- \"$@\" Z='it'\\''s\n$(x)'\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -48,7 +48,7 @@ func (b *builder) daemonSet(d *hookspec.Doc, t target) (config, sets []any) {
 	c := &pod.Containers[0]
 	c.Name = "hooks"
 	c.Command = []string{"/bin/sh", "/kopshook/run.sh"}
-	c.Env = []corev1.EnvVar{fieldEnv("NODE_NAME", "spec.nodeName"), fieldEnv("NODE_IP", "status.hostIP")}
+	c.Env = []corev1.EnvVar{{Name: "OWNER", Value: b.Name + "." + spec}, fieldEnv("NODE_NAME", "spec.nodeName"), fieldEnv("NODE_IP", "status.hostIP")}
 	if b.Cluster != "" {
 		c.Env = append([]corev1.EnvVar{{Name: "CLUSTER", Value: b.Cluster}}, c.Env...)
 	}

@@ -54,11 +54,11 @@ func hookFiles(h *generator.Hook) []hookFile {
 	return append([]hookFile{{sumsFile, []byte(sums.String()), ""}}, files...)
 }
 
-// envFile sets variables in the words of a shell.
+// envFile adds variables to a shell's arguments, which are those of env(1).
 func envFile(env map[string]string) []byte {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		fmt.Fprintf(&b, "export %s='%s'\n", name, strings.ReplaceAll(env[name], "'", `'\''`))
+		fmt.Fprintf(&b, "set -- \"$@\" %s='%s'\n", name, strings.ReplaceAll(env[name], "'", `'\''`))
 	}
 	return []byte(b.String())
 }

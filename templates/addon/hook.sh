@@ -12,10 +12,10 @@ instance() {
   case $i in '' | *none | *[!A-Za-z0-9._:-]*) i=$(cat /etc/machine-id) ;; esac
 }
 
-mark() { # SUM once-per-instance|every-boot: what the stamp of a finished hook says
+mark() { # SUM: what the stamp of a hook says that ends now
   instance
   echo "$1 $i"
-  [ "$2" != every-boot ] || cat /proc/sys/kernel/random/boot_id
+  cat /proc/sys/kernel/random/boot_id
 }
 
 write() { # FILE: whole, or not at all
@@ -26,55 +26,65 @@ field() { # NAME: of the file in which nodeup.sh says who the node is
   sed -n "s/^$1: *\"\{0,1\}\([^\" ]*\)\"\{0,1\} *\$/\1/p" /opt/kops/conf/kube_env.yaml /var/lib/toolbox/kops/conf/kube_env.yaml 2> /dev/null
 }
 
-environment() {
-  : "${KOPSHOOK_CLUSTER:=$(field ClusterName)}"
-  KOPSHOOK_INSTANCE_GROUP=$(field InstanceGroupName)
-  KOPSHOOK_ROLE=$(field InstanceGroupRole)
-  KOPSHOOK_NODE_ARCH=$(uname -m)
-  case $KOPSHOOK_NODE_ARCH in x86_64) KOPSHOOK_NODE_ARCH=amd64 ;; aarch64) KOPSHOOK_NODE_ARCH=arm64 ;; esac
-  KOPSHOOK_FIRST_BOOT=$(sed -n 's/.*KOPSHOOK_FIRST_BOOT=\([a-z]*\).*/\1/p' /run/kopshook/with 2> /dev/null)
-  : "${KOPSHOOK_FIRST_BOOT:=false}"
-  HOME=/root
-  export HOME KOPSHOOK_CLUSTER KOPSHOOK_INSTANCE_GROUP KOPSHOOK_ROLE KOPSHOOK_NODE_ARCH KOPSHOOK_FIRST_BOOT
-  # shellcheck source=/dev/null
-  [ ! -e env ] || . ./env
-}
+intact() { # SUM: two pods at once, of two templates, must not run each other's files
+  echo "$1  SHA256SUMS" | sha256sum -c && sed 's,  script[.],  scripts/,' SHA256SUMS | sha256sum -c
+} > /dev/null 2>&1
 
 failed() { # FILE EXIT-CODE
   echo "$1: exit status $2" > why
   exit "$2"
 }
 
-verify() {
-  [ -e verify ] || return 0
-  read -r first < verify || :
-  case $first in '#!'*) "$dir/verify" ;; *) /bin/sh "$dir/verify" ;; esac || failed verify $?
-}
-
 case $1 in
 skipped) [ -e "$v/skip/$name" ] ;;
 finished) # SUM RUN
-  [ "$(mark "$2" "$3")" = "$(cat "$stamp" 2> /dev/null)" ]
+  case $3 in every-boot) lines=2 ;; *) lines=1 ;; esac
+  [ -e "$stamp" ] && [ "$(mark "$2" | head -n $lines)" = "$(head -n $lines "$stamp")" ]
   ;;
+begin) # SUM
+  cd "$dir" && intact "$2" && echo 'systemd could not run it' > why
+  ;;
+fine) [ ! -e "$dir/why" ] ;; # what began came to its end
 recorded) # SUM: as succeeded
   grep -q "\"state\":\"succeeded\".*\"hash\":\"$2\"" "$v/status/$name.json" 2> /dev/null
   ;;
-run | verify) # SUM RUN, as a systemd unit
+run | verify) # SUM, as a systemd unit
   cd "$dir" || exit
-  rm -f why
-  environment
-  if [ "$1" = run ]; then
+  do=$1 sum=$2
+  echo 'ended by a signal' > why
+  intact "$sum" || {
+    echo 'the files are not those of this pod' > why
+    exit 1
+  }
+  arch=$(uname -m)
+  case $arch in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; esac
+  first=$(sed -n 's/.*KOPSHOOK_FIRST_BOOT=\([a-z]*\).*/\1/p' /run/kopshook/with 2> /dev/null)
+  # for env(1), so that a variable of the hook is not one of this script
+  set -- HOME=/root KOPSHOOK_CLUSTER="${KOPSHOOK_CLUSTER:-$(field ClusterName)}" KOPSHOOK_INSTANCE_GROUP="$(field InstanceGroupName)" \
+    KOPSHOOK_ROLE="$(field InstanceGroupRole)" KOPSHOOK_NODE_ARCH="$arch" KOPSHOOK_FIRST_BOOT="${first:-false}"
+  # shellcheck source=/dev/null
+  [ ! -e env ] || . ./env
+  if [ "$do" = run ]; then
     while read -r _ file <&3; do
       case $file in script) ;; script.*) file=scripts/${file#script.} ;; *) continue ;; esac
-      "$dir/$file" 3<&- || failed "${file##*/}" $?
+      env "$@" "$dir/$file" 3<&- || failed "${file##*/}" $?
     done 3< SHA256SUMS
   fi
-  verify
-  [ "$1" = verify ] || mark "$2" "$3" | write "$stamp"
+  if [ -e verify ]; then
+    read -r line < verify || :
+    case $line in '#!'*) env "$@" "$dir/verify" ;; *) env "$@" /bin/sh "$dir/verify" ;; esac || failed verify $?
+  fi
+  [ "$do" = verify ] || mark "$sum" | write "$stamp" || failed stamp $?
+  rm -f why
   ;;
 status) # STATE REASON ATTEMPTS EXIT-CODE STARTED SUM
   instance
   printf '{"hook":"%s","phase":"daemon","state":"%s","reason":"%s","attempts":%d,"exitCode":%d,"startedAt":"%s","updatedAt":"%s","instanceID":"%s","hash":"%s"}\n' \
     "$name" "$2" "$3" "$4" "$5" "$6" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$i" "$7" | write "$v/status/$name.json"
+  ;;
+forget) # the spec does not have this hook any more
+  rm -f "$stamp"
+  ! grep -q '"phase":"daemon"' "$v/status/$name.json" 2> /dev/null || rm -f "$v/status/$name.json"
+  rm -rf "$dir"
   ;;
 esac

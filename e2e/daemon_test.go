@@ -1,0 +1,115 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"kopshook.dev/kopshook/internal/boot"
+)
+
+// verify is asked again while the pod lives; its failure and recovery show in readiness and in the status file. When it
+// cannot be asked, it has failed; when an operator has skipped the hook, it is not asked.
+func TestDaemonVerifyIsAskedAgain(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		n := podNode(t, suite, map[string]string{"one": daemon("- name: hook\n  script: |\n    #!/bin/sh\n    : > /root/works\n  verify: test -e /root/works\n")},
+			"VERIFY_SECONDS=1")
+		r, _ := n.podBoot(`
+start one; becomes one ready; settles hook succeeded
+rm /root/works; becomes one unready; settles hook failed
+: > /root/works; becomes one ready; settles hook succeeded
+systemctl mask --runtime kopshook-daemon@hook.service 2> /dev/null; becomes one unready; settles hook failed
+sed 's/.*"reason":"\([^"]*\)".*/\1/' /var/lib/kopshook/status/hook.json
+systemctl unmask --runtime kopshook-daemon@hook.service 2> /dev/null; becomes one ready; settles hook succeeded
+rm /root/works; becomes one unready; settles hook failed
+mkdir -p /var/lib/kopshook/skip; : > /var/lib/kopshook/skip/hook; becomes one ready; settles hook skipped
+`, boot.PowerOff)
+		r.prints("one is ready", "hook hook succeeded", "one is unready", "hook hook failed", "one is ready", "hook hook succeeded",
+			"one is unready", "hook hook failed", "systemd could not run it", "one is ready", "hook hook succeeded",
+			"one is unready", "hook hook failed", "one is ready", "hook hook skipped")
+	})
+}
+
+// A new pod, as after a reboot, asks verify before it is ready, and not five minutes later.
+func TestDaemonVerifyIsAskedFirst(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		hook := daemon("- name: hook\n  script: |\n    #!/bin/sh\n    /trial/bin/event runs\n    : > /run/works\n  verify: test -e /run/works\n")
+		n := podNode(t, suite, map[string]string{"one": hook, "two": hook})
+		r, _ := n.podBoot("start one; becomes one ready; stop one; rm /run/works; start two; settles hook failed; becomes two unready", boot.PowerOff)
+		r.happens("runs").prints("one is ready", "one stopped", "hook hook failed", "two is unready")
+	})
+}
+
+// What a spec has no more leaves the node, and runs again when it comes back; hooks of other specs stay.
+func TestDaemonHookThatIsGone(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		stays := "- name: stays\n  script: \"#!/bin/sh\\n/trial/bin/event stays\\n\"\n"
+		goes := "- name: goes\n  script: \"#!/bin/sh\\n/trial/bin/event goes\\n\"\n"
+		other := strings.NewReplacer("agents", "others", "stays", "other").Replace(daemon(stays))
+		n := podNode(t, suite, map[string]string{"both": daemon(stays + goes), "less": daemon(stays), "other": other})
+		r, logs := n.podBoot(`
+start other; becomes other ready
+start both; becomes both ready; stop both
+start less; becomes less ready; sleep 2; stop less
+cd /opt/kopshook/daemon; echo *
+cd /var/lib/kopshook/status; echo *
+start both; becomes both ready
+`, boot.PowerOff)
+		r.happens("other", "goes", "stays", "goes").prints("other is ready", "both is ready", "both stopped", "less is ready", "less stopped",
+			"other stays", "other.json stays.json", "both is ready").contains("pods' output", logs, "kopshook: goes: is no longer in the spec")
+	})
+}
+
+// While a rollout replaces pods there may be two on a node, when the older one is deleted by force. Each runs its own
+// files, and never at the same time.
+func TestTwoDaemonPodsAtOnce(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		old := daemon(`
+- name: hook
+  env:
+    WHO: old
+  script: |
+    #!/bin/sh
+    mkdir /run/alone || /trial/bin/event overlap
+    sleep 3
+    /trial/bin/event "$WHO"
+    rmdir /run/alone
+`)
+		n := podNode(t, suite, map[string]string{"one": old, "two": strings.Replace(old, "WHO: old", "WHO: new", 1)})
+		r, logs := n.podBoot(`
+start one; settles hook running; start two
+becomes two ready; becomes one ready
+cat /opt/kopshook/daemon/hook/env
+`, boot.PowerOff)
+		r.happens("old", "new").never("overlap").prints("hook hook running", "two is ready", "one is ready", `set -- "$@" WHO='new'`)
+		r.contains("pods' output", logs, "kopshook: hook: waits for another pod")
+	})
+}
+
+// Container-Optimized OS has a read-only /opt, and runs programs of /var/lib/toolbox.
+func TestDaemonHooksWithoutOpt(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		n := podNode(t, suite, map[string]string{"one": daemon("- name: hook\n  script: \"#!/bin/sh\\n/trial/bin/event $(dirname $0)\\n\"\n")})
+		r, _ := n.podBoot(`
+mkdir -p /var/lib/toolbox
+mount --bind /opt /opt && mount -o remount,bind,ro /opt
+start one; becomes one ready
+`, boot.PowerOff)
+		r.happens("/var/lib/toolbox/kopshook/daemon/hook").prints("one is ready")
+	})
+}
+
+// How often a hook runs can change without another run of what has not changed.
+func TestDaemonRunChanges(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		once := daemon("- name: hook\n  run: once-per-instance\n  script: \"#!/bin/sh\\n/trial/bin/event runs\\n\"\n")
+		n := podNode(t, suite, map[string]string{"once": once, "every": strings.Replace(once, "once-per-instance", "every-boot", 1)})
+		r, _ := n.podBoot("start once; becomes once ready; stop once; start every; becomes every ready", boot.Reboot)
+		r.happens("runs")
+		r, _ = n.podBoot("start once; becomes once ready; stop once", boot.Reboot)
+		r.never("runs")
+		r, _ = n.podBoot("start every; becomes every ready; stop every; start once; becomes once ready", boot.PowerOff)
+		r.happens("runs").prints("every is ready", "every stopped", "once is ready")
+	})
+}
