@@ -116,3 +116,15 @@ func (a *Addon) Files() ([]File, error) {
 	}
 	return append(files, File{IndexName, data}), nil
 }
+
+// IndexOf returns the name of the addon that an index is of.
+func IndexOf(data []byte) (string, error) {
+	var i index
+	if err := yaml.Unmarshal(data, &i); err != nil {
+		return "", err
+	}
+	if i.Kind != "Addons" || i.Metadata.Name == "" {
+		return "", fmt.Errorf("its kind is %q, not Addons", i.Kind)
+	}
+	return i.Metadata.Name, nil
+}

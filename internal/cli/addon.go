@@ -153,6 +153,26 @@ func labelled(g *instancegroups.Group) bool {
 	return provider.GCE != nil || provider.Azure != nil
 }
 
+// refuseOthersIndex keeps the index of another addon: without it, kops would not find that addon again.
+func refuseOthersIndex(root *os.Root, dir, name string) error {
+	path := filepath.Join(dir, addon.IndexName)
+	data, err := root.ReadFile(addon.IndexName)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fileError(path, err)
+	}
+	found, err := addon.IndexOf(data)
+	if err != nil {
+		return report.Hint("give an empty folder", "%s is not the index of an addon: %w", path, err)
+	}
+	if found != name {
+		return report.Hint("give each addon a folder of its own, or remove "+dir, "%s is the index of the addon %q, not of %q", path, found, name)
+	}
+	return nil
+}
+
 // writeAddon writes the files, which come in the order of their writing, and removes those that an earlier run wrote
 // and this one did not: they are known by name.
 func writeAddon(dir, name string, files []addon.File) error {
@@ -164,6 +184,9 @@ func writeAddon(dir, name string, files []addon.File) error {
 		return fileError(dir, err)
 	}
 	defer root.Close()
+	if err := refuseOthersIndex(root, dir, name); err != nil {
+		return err
+	}
 	var written []string
 	for _, f := range files {
 		tmp := "." + f.Name + ".tmp"
