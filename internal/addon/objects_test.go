@@ -220,24 +220,3 @@ func TestScriptsArePlain(t *testing.T) {
 		}
 	}
 }
-
-func TestMonitoringFiles(t *testing.T) {
-	files, err := build(t, Input{Options: Options{Status: true, Name: "night-shift"}}, spec("s", "{}", one("a"))).Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, strings.Replace(f.Name, sum(files[0].Content)[:12], "HASH", 1))
-		if bytes.Contains(f.Content, []byte("@addon@")) {
-			t.Errorf("%s: a placeholder is left", f.Name)
-		}
-		if strings.HasSuffix(f.Name, ".json") && !json.Valid(f.Content) {
-			t.Errorf("%s is no JSON", f.Name)
-		}
-	}
-	want := []string{"night-shift-HASH.yaml", "night-shift-dashboard.json", "night-shift-prometheus.yaml", "addon.yaml"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("files (-want +got)\n%s", diff)
-	}
-}
