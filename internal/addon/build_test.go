@@ -299,6 +299,8 @@ func TestBadInput(t *testing.T) {
 				"<none>"}},
 		"a name that no label can hold": {Input{}, []string{spec("s", `{names: [`+strings.Repeat("n", 64)+`]}`, one("h"))},
 			[]string{`1.yaml:6:22: error: "` + strings.Repeat("n", 64) + `" cannot be the value of a label, so no node is found by it [select its nodes by roles or nodeLabels]`}},
+		"a group whose name no label can hold": {Input{Groups: []Group{group(strings.Repeat("n", 64), "Node")}}, []string{spec("s", `{names: ["*"]}`, one("h"))},
+			[]string{`ig.yaml:1: error: "` + strings.Repeat("n", 64) + `" cannot be the value of a label, so no node is found by it [select its nodes by roles or nodeLabels]`}},
 		"a label that no node can have": {Input{}, []string{spec("s", `{nodeLabels: {"a b": c}}`, one("h"))},
 			[]string{"1.yaml:6:14: error: no node can have the label a b: c [compare it with spec.nodeLabels of the instance group]"}},
 		"two specs of one name": {Input{Groups: []Group{group("nodes", "Node"), group("cp", "ControlPlane")}}, []string{spec("s", "{roles: [Node]}", one("a")), spec("s", "{roles: [ControlPlane]}", one("b"))},

@@ -178,6 +178,7 @@ func TestCheckReadsStatusFiles(t *testing.T) {
 		"it succeeded":                     {status(nodestatus.Succeeded, ""), 0, ""},
 		"an operator skipped it":           {status(nodestatus.Skipped, ""), 0, ""},
 		"it failed":                        {status(nodestatus.Failed, "timed out after 1200 s"), 1, "timed out after 1200 s"},
+		"it failed for a reason of commas": {status(nodestatus.Failed, "no, {really} not"), 1, "no, {really} not"},
 		"it failed without a reason":       {status(nodestatus.Failed, ""), 1, ""},
 		"the file is cut off":              {`{"hook":"h","sta`, 2, dir + "/h.json says nothing of use"},
 		"a state that is not known":        {`{"hook":"h","state":"on-fire"}`, 2, dir + "/h.json says nothing of use"},

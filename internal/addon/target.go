@@ -70,6 +70,11 @@ func (b *builder) targets(d *hookspec.Doc) []target {
 		return []target{t}
 	}
 	b.checkLabelled(selected)
+	for _, g := range selected {
+		if len(validation.IsValidLabelValue(g.Name)) > 0 {
+			b.r.Errorf(g.Position, "metadata.name", "select its nodes by roles or nodeLabels", "%q cannot be the value of a label, so no node is found by it", g.Name)
+		}
+	}
 	var names []string
 	groups := map[string][]Group{}
 	for _, g := range selected {

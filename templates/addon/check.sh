@@ -4,7 +4,7 @@ set -u
 f=${STATUS:-/status}/$1.json
 [ -e "$f" ] || exit 0
 line=$(cat "$f") || exit 2
-value() { printf '%s\n' "$line" | sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+value() { printf '%s\n' "$line" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 case $(value state) in
 running | succeeded | skipped) ;;
 failed)
