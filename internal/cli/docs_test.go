@@ -24,7 +24,9 @@ type block struct {
 
 // TestDocs runs the code blocks of README.md and docs/: a reader copies them.
 //
-//	sh        is run with bash -e, in a copy of examples/ with a stand-in kops; its last command may exit 1 (findings)
+//	sh        is run with bash -eo pipefail, in a copy of examples/ with a stand-in kops; commands that look for findings may
+//	          exit 1
+//	sh next   goes on where the sh before it has ended
 //	sh node   is for a node: it must parse here, and the boots run it
 //	sh setup  is what a reader does once on a machine of their own (installing, cloning): it must parse
 //	sh example  stands in a help text too: it must parse here, and TestHelpExamples runs it
@@ -50,17 +52,28 @@ func TestDocs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, b := range blocks(string(data)) {
-				lang, how, _ := strings.Cut(b.info, " ")
+			all := blocks(string(data))
+			for i, b := range all {
+				lang, _, _ := strings.Cut(b.info, " ")
 				switch {
 				case b.info == "":
 					t.Errorf("%s:%d: the code block says no language; use text for output", name, b.line)
 				case lang == "yaml":
 					checkYAML(t, name, b)
-				case lang == "sh" && how == "":
-					runExample(t, strings.TrimSpace(b.text), true)
+				case b.info == "sh":
+					script := b.text
+					for _, next := range all[i+1:] {
+						if next.info == "sh" {
+							break
+						}
+						if next.info == "sh next" {
+							script += next.text
+						}
+					}
+					runExample(t, strings.TrimSpace(script))
+				case b.info == "sh next":
 				case lang == "sh":
-					runExample(t, "if false; then\n"+b.text+"\nfi", false)
+					runExample(t, "if false; then\n"+b.text+"\nfi")
 				}
 			}
 		})
