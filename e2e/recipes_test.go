@@ -37,9 +37,17 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// recipeNode is a node with the hooks of a recipe. Pairs of old and new text change the recipe first: its selector
-// selects everything, and what it holds downloads to may be the stand-ins' instead.
+// recipeNode is a node with the hooks of a recipe, changed as recipeText does.
 func recipeNode(t *testing.T, suite, name string, s standIns, replace ...string) *node {
+	t.Helper()
+	n := newNode(t, suite, userData(t, parts(t, recipeText(t, name, replace...))...))
+	s.install(t, n)
+	return n
+}
+
+// recipeText is a recipe whose selector selects everything. Pairs of old and new text change it: what it holds downloads
+// to may be the stand-ins' instead.
+func recipeText(t *testing.T, name string, replace ...string) string {
 	t.Helper()
 	text, ok := examples.Read(name)
 	if !ok {
@@ -57,9 +65,7 @@ func recipeNode(t *testing.T, suite, name string, s standIns, replace ...string)
 		}
 		text = strings.ReplaceAll(text, replace[i], replace[i+1])
 	}
-	n := newNode(t, suite, userData(t, parts(t, text)...))
-	s.install(t, n)
-	return n
+	return text
 }
 
 // TestRecipesAreCleanShell runs shellcheck on every script that a recipe brings.
