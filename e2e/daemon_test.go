@@ -113,3 +113,21 @@ func TestDaemonRunChanges(t *testing.T) {
 		r.happens("runs").prints("every is ready", "every stopped", "once is ready")
 	})
 }
+
+// docs/addon.md: what it says to look at on the node is there, and a hook that is skipped stays skipped.
+func TestAddonPage(t *testing.T) {
+	commands := nodeCommands(t, "addon.md")["Troubleshooting"]
+	if !strings.Contains(commands, "/skip/write-back") {
+		t.Fatalf("docs/addon.md has no commands, or others:\n%s", commands)
+	}
+	onSuites(t, func(t *testing.T, suite string) {
+		hook := daemon("- name: write-back\n  script: \"#!/bin/sh\\n/trial/bin/event one\\necho words of the hook\\n\"\n  verify: exit 3\n  attempts: 1\n")
+		n := podNode(t, suite, map[string]string{"one": hook, "two": strings.Replace(hook, "event one", "event two", 1)})
+		r, _ := n.podBoot("start one; settles write-back failed; becomes one unready; stop one\n"+commands+"start two; becomes two ready; settles write-back skipped", boot.PowerOff)
+		r.happens("one").never("two")
+		for _, text := range []string{"kopshook-daemon@write-back.service - kopshook hook write-back", "words of the hook",
+			`"reason":"verify: exit status 3"`, "two is ready\nhook write-back skipped"} {
+			r.contains("output of the commands", r.Scenario, text)
+		}
+	})
+}

@@ -10,10 +10,10 @@ import (
 	"kopshook.dev/kopshook/internal/boot"
 )
 
-// nodeCommands returns the "sh node" blocks of docs/troubleshooting.md by the heading that they stand under.
-func nodeCommands(t *testing.T) map[string]string {
+// nodeCommands returns the "sh node" blocks of a page by the heading that they stand under.
+func nodeCommands(t *testing.T, name string) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/troubleshooting.md")
+	page, err := os.ReadFile("../docs/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ systemctl is-active kubelet > /dev/null && /trial/bin/event joined
 
 // docs/troubleshooting.md: what it says to look at is there, and what it says to do does it.
 func TestTroubleshooting(t *testing.T) {
-	commands := nodeCommands(t)
+	commands := nodeCommands(t, "troubleshooting.md")
 	command := func(heading string) string {
 		if commands[heading] == "" {
 			t.Fatalf("docs/troubleshooting.md has no commands under %q", heading)

@@ -44,7 +44,7 @@ func TestAlwaysFailsBlocks(t *testing.T) {
 		n.hasStatus("cert", "failed", "script: exit status 7")
 		n.boot(boot.Options{Scenario: `
 echo license > /etc/license
-` + nodeCommands(t)["Retry"] + untilJoined}).happens("cert", "cert", "settled", "cert", "nodeup-start", "kubelet-start", "joined")
+` + nodeCommands(t, "troubleshooting.md")["Retry"] + untilJoined}).happens("cert", "cert", "settled", "cert", "nodeup-start", "kubelet-start", "joined")
 		n.hasStatus("cert", "succeeded", "")
 	})
 }
