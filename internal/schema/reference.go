@@ -24,7 +24,10 @@ func Reference() string {
 const referenceHead = `# The hook spec, field by field
 
 A hook spec is YAML or JSON, several documents in one file if you like. Unknown keys, duplicate keys and wrong types are
-errors with file, line and column. Hooks run in the order of their phases; within a phase by ` + "`weight`" + `, lighter ones
+errors with file, line and column. ` + "`kopshook new`" + ` writes a spec to begin with, [recipes](recipes/) are whole ones, and
+[phases](phases.md) says when hooks run and what they find.
+
+Hooks run in the order of their phases; within a phase by ` + "`weight`" + `, lighter ones
 first, and hooks of the same weight by name. The order in which they stand in the file means nothing.
 `
 
