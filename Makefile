@@ -70,12 +70,13 @@ e2e-cloudinit: e2e/generator.test e2e/cloudinit.test
 	cd generator && $(SUDO) ../e2e/generator.test -test.timeout 30m -test.run 'CloudInit|OnTheNode|ShellIsClean'
 	cd internal/cloudinit && $(SUDO) ../../e2e/cloudinit.test -test.timeout 30m
 
-# N more random messages, of another SEED
+# N more random messages, of another SEED, from the FIRST on
 N ?= 100000
+FIRST ?= 0
 SEED ?= $(shell date +%s)
 fuzz-cloudinit: e2e/cloudinit.test
 	$(SUDO) e2e/install.sh
-	cd internal/cloudinit && KOPSHOOK_N=$(N) KOPSHOOK_SEED=$(SEED) $(SUDO) ../../e2e/cloudinit.test -test.run Random -test.timeout 0 -test.v
+	cd internal/cloudinit && KOPSHOOK_N=$(N) KOPSHOOK_FIRST=$(FIRST) KOPSHOOK_SEED=$(SEED) $(SUDO) ../../e2e/cloudinit.test -test.run Random -test.timeout 0 -test.v
 
 e2e/cloudinit.test: FORCE
 	$(GO) test -tags e2e -c -o $@ ./internal/cloudinit

@@ -23,7 +23,7 @@ func joinPath(path []string) string {
 // reportDrops tells what of the parts is missing in the merged configuration, and why.
 func (r *reader) reportDrops(h *handled) {
 	here := map[*pyyaml.Value]bool{}
-	reach(h.config, here)
+	reach(h.config, h.joined, here)
 	told := map[*pyyaml.Value]bool{}
 	r.told = told
 	for _, d := range h.drops {
@@ -34,7 +34,7 @@ func (r *reader) reportDrops(h *handled) {
 		if lost == nil || d.old != nil && d.kept != keptNeither && pyyaml.Equal(d.old, d.new) {
 			continue
 		}
-		for _, l := range missing(lost, here, told) {
+		for _, l := range missing(lost, h.joined, here, told) {
 			r.lose(r.dropLoss(d, l))
 		}
 	}
@@ -48,7 +48,7 @@ type missingIn struct {
 }
 
 // missing groups the scalars below v that are nowhere in the configuration by the text they come from.
-func missing(v *pyyaml.Value, here, told map[*pyyaml.Value]bool) []missingIn {
+func missing(v *pyyaml.Value, joined map[*pyyaml.Value][2]*pyyaml.Value, here, told map[*pyyaml.Value]bool) []missingIn {
 	var groups []missingIn
 	var look func(v *pyyaml.Value)
 	look = func(v *pyyaml.Value) {
@@ -56,6 +56,11 @@ func missing(v *pyyaml.Value, here, told map[*pyyaml.Value]bool) []missingIn {
 			return
 		}
 		told[v] = true
+		if from, ok := joined[v]; ok {
+			look(from[0])
+			look(from[1])
+			return
+		}
 		if len(v.Items)+len(v.Entries) > 0 {
 			for _, item := range v.Items {
 				look(item)
@@ -83,18 +88,21 @@ func missing(v *pyyaml.Value, here, told map[*pyyaml.Value]bool) []missingIn {
 	return groups
 }
 
-// reach notes all values that can be reached from v.
-func reach(v *pyyaml.Value, seen map[*pyyaml.Value]bool) {
+// reach notes all values that can be reached from v, and the strings that those in it were joined from.
+func reach(v *pyyaml.Value, joined map[*pyyaml.Value][2]*pyyaml.Value, seen map[*pyyaml.Value]bool) {
 	if v == nil || seen[v] {
 		return
 	}
 	seen[v] = true
+	for _, from := range joined[v] {
+		reach(from, joined, seen)
+	}
 	for _, item := range v.Items {
-		reach(item, seen)
+		reach(item, joined, seen)
 	}
 	for _, e := range v.Entries {
-		reach(e.Key, seen)
-		reach(e.Value, seen)
+		reach(e.Key, joined, seen)
+		reach(e.Value, joined, seen)
 	}
 }
 

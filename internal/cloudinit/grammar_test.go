@@ -37,6 +37,8 @@ func newTrial(seed, n uint64) trial {
 	}
 	t.data = Message([]byte("#!/bin/bash\necho nodeup\n"), role, parts)
 	switch {
+	case g.one(3):
+		t.data = g.about()
 	case g.one(60):
 		t.data = g.nested()
 	case g.one(100):

@@ -3,7 +3,6 @@ package cloudinit
 import (
 	"errors"
 	"fmt"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -22,12 +21,13 @@ type handled struct {
 	config  *pyyaml.Value // nil until the first cloud-config
 	merged  int           // how many parts are merged into it
 	drops   []drop
-	scripts map[string]map[string]script // by folder ("", per-boot, per-once, per-instance) and name
+	joined  map[*pyyaml.Value][2]*pyyaml.Value // strings that mergers have joined, and what of
+	scripts map[string]map[string]script       // by folder ("", per-boot, per-once, per-instance) and name
 }
 
 // handle gives each part to the handler of its type, in the message's order (cloudinit/handlers/__init__.py:257, walk).
 func (r *reader) handle() {
-	h := &handled{scripts: map[string]map[string]script{}}
+	h := &handled{scripts: map[string]map[string]script{}, joined: map[*pyyaml.Value][2]*pyyaml.Value{}}
 	number := 0
 	for _, m := range r.attached {
 		if !r.selected(m) {
@@ -73,7 +73,7 @@ func (r *reader) handlePart(h *handled, m *message, name, typ, payload string) {
 	case TypeShellScript:
 		err = r.shellScript(h, m, "", name, payload)
 	case TypePerBoot, TypePerInstance, TypePerOnce:
-		err = r.shellScript(h, m, strings.TrimPrefix(typ, TypeShellScript+"-"), path.Base("/"+name), payload)
+		err = r.shellScript(h, m, strings.TrimPrefix(typ, TypeShellScript+"-"), name[strings.LastIndexByte(name, '/')+1:], payload)
 	case TypeBoothook:
 		err = r.boothook(m, name, payload)
 	case TypeJinja:
@@ -226,6 +226,7 @@ func (r *reader) cloudConfig(h *handled, m *message, name, typ, payload string, 
 		return err
 	}
 	var drops []drop
+	merge.joined = h.joined
 	merge.dropped = func(path []string, old, new *pyyaml.Value, kept keptSide) {
 		drops = append(drops, drop{path: joinPath(path), old: old, new: new, kept: kept, text: text, own: own})
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,7 +16,7 @@ import (
 
 // patchJSON applies a JSON patch (RFC 6902) to a configuration, as Python's jsonpatch does. An error loses the part.
 func patchJSON(config *pyyaml.Value, text string) (*pyyaml.Value, error) {
-	d := json.NewDecoder(strings.NewReader(text))
+	d := json.NewDecoder(strings.NewReader(pythonNumbers(text)))
 	d.UseNumber()
 	patch, err := decodeJSON(d)
 	if err != nil {
@@ -41,6 +43,34 @@ func patchJSON(config *pyyaml.Value, text string) (*pyyaml.Value, error) {
 	return config, nil
 }
 
+// writtenNaN stands for NaN, which Go has no literal for.
+const writtenNaN = "-0e-9999"
+
+// pythonNumbers writes the numbers that only Python's json reads, NaN, Infinity and -Infinity, as literals that Go's reads.
+func pythonNumbers(text string) string {
+	var b strings.Builder
+	for inString := false; text != ""; {
+		length, literal := 1, ""
+		switch {
+		case text[0] == '"':
+			inString = !inString
+		case inString && text[0] == '\\' && len(text) > 1:
+			length = 2
+		case inString:
+		case strings.HasPrefix(text, "NaN"):
+			length, literal = len("NaN"), writtenNaN
+		case strings.HasPrefix(text, "Infinity"):
+			length, literal = len("Infinity"), "1e9999"
+		}
+		if literal == "" {
+			literal = text[:length]
+		}
+		b.WriteString(literal)
+		text = text[length:]
+	}
+	return b.String()
+}
+
 // decodeJSON reads a value; a key that is there twice gets a list of its values, as jsonpatch has it.
 func decodeJSON(d *json.Decoder) (*pyyaml.Value, error) {
 	t, err := d.Token()
@@ -60,7 +90,9 @@ func decodeJSON(d *json.Decoder) (*pyyaml.Value, error) {
 			break
 		}
 		v.Kind = pyyaml.Float
-		v.Float, _ = strconv.ParseFloat(t.String(), 64)
+		if v.Float, _ = strconv.ParseFloat(t.String(), 64); t.String() == writtenNaN {
+			v.Float = math.NaN()
+		}
 	case json.Delim:
 		if t == '[' {
 			v.Kind = pyyaml.List
@@ -104,17 +136,23 @@ func decodeObject(d *json.Decoder, v *pyyaml.Value) error {
 	return nil
 }
 
-// deepCopy copies lists and mappings; scalars are shared.
-func deepCopy(v *pyyaml.Value) *pyyaml.Value {
+// deepCopy copies lists and mappings; scalars are shared. What is in two places, by an alias, is one thing in the copy too.
+func deepCopy(v *pyyaml.Value) *pyyaml.Value { return copyInto(map[*pyyaml.Value]*pyyaml.Value{}, v) }
+
+func copyInto(done map[*pyyaml.Value]*pyyaml.Value, v *pyyaml.Value) *pyyaml.Value {
 	if v == nil || len(v.Items)+len(v.Entries) == 0 && v.Kind != pyyaml.List && v.Kind != pyyaml.Dict {
 		return v
 	}
+	if c, ok := done[v]; ok {
+		return c
+	}
 	c := v.Copy()
+	done[v] = c
 	for i := range c.Items {
-		c.Items[i] = deepCopy(c.Items[i])
+		c.Items[i] = copyInto(done, c.Items[i])
 	}
 	for i := range c.Entries {
-		c.Entries[i].Value = deepCopy(c.Entries[i].Value)
+		c.Entries[i].Value = copyInto(done, c.Entries[i].Value)
 	}
 	return c
 }
@@ -161,11 +199,11 @@ func applyOp(doc, op *pyyaml.Value) (*pyyaml.Value, error) {
 		if kind == "copy" {
 			return add(doc, path, deepCopy(found))
 		}
-		to, source := strings.Join(path, "/"), strings.Join(from, "/")
-		if to == source {
+		if slices.Equal(path, from) {
 			return doc, nil
 		}
-		if strings.HasPrefix(to, source+"/") {
+		parent, _ := find(doc, from[:len(from)-1])
+		if parent.IsDict() && len(path) > len(from) && slices.Equal(path[:len(from)], from) {
 			return nil, errors.New("the operation move goes into itself")
 		}
 		if doc, err = remove(doc, from); err != nil {
@@ -195,12 +233,14 @@ func pointer(s string) ([]string, error) {
 	return parts[1:], nil
 }
 
-func listIndex(v *pyyaml.Value, part string) (int, error) {
-	i, err := strconv.Atoi(part)
-	if err != nil || i < 0 || strconv.Itoa(i) != part {
+// listIndex reads an index as jsonpointer does, which takes any number of zeros in front (JsonPointer._RE_ARRAY_INDEX).
+func listIndex(part string) (int, error) {
+	digits := strings.TrimSuffix(part, "\n")
+	n, ok := pyyaml.PythonInt(part, 10)
+	if !ok || part[0] != '0' && strings.Trim(digits, "0123456789") != "" || !n.IsInt64() {
 		return 0, fmt.Errorf("%q is no index of a list", part)
 	}
-	return i, nil
+	return int(n.Int64()), nil
 }
 
 func find(doc *pyyaml.Value, path []string) (*pyyaml.Value, error) {
@@ -212,15 +252,16 @@ func find(doc *pyyaml.Value, path []string) (*pyyaml.Value, error) {
 				return nil, fmt.Errorf("there is no key %q", part)
 			}
 			doc = v
-		case doc.Kind == pyyaml.List:
-			i, err := listIndex(doc, part)
+		case doc.IsSequence(), doc.IsString(), doc.Kind == pyyaml.Bytes:
+			i, err := listIndex(part)
 			if err != nil {
 				return nil, err
 			}
-			if i >= len(doc.Items) {
+			items, _ := iterate(doc)
+			if i >= len(items) {
 				return nil, fmt.Errorf("there is no item %d", i)
 			}
-			doc = doc.Items[i]
+			doc = items[i]
 		default:
 			return nil, fmt.Errorf("%s has nothing at %q", doc.Kind.Noun(), part)
 		}
@@ -238,8 +279,8 @@ func last(doc *pyyaml.Value, path []string) (*pyyaml.Value, string, error) {
 
 func add(doc *pyyaml.Value, path []string, value *pyyaml.Value) (*pyyaml.Value, error) {
 	if len(path) == 0 {
-		if doc.Kind == pyyaml.List {
-			return nil, errors.New("a list cannot be replaced by add")
+		if !doc.IsDict() {
+			return nil, fmt.Errorf("%s cannot be replaced by add", doc.Kind.Noun())
 		}
 		return value, nil
 	}
@@ -254,7 +295,7 @@ func add(doc *pyyaml.Value, path []string, value *pyyaml.Value) (*pyyaml.Value, 
 		parent.Items = append(parent.Items, value)
 		return doc, nil
 	}
-	i, err := listIndex(parent, part)
+	i, err := listIndex(part)
 	if err == nil && i > len(parent.Items) {
 		err = fmt.Errorf("there is no item %d", i)
 	}
@@ -280,7 +321,7 @@ func replace(doc *pyyaml.Value, path []string, value *pyyaml.Value) (*pyyaml.Val
 		parent.Set(str(part), value)
 		return doc, nil
 	}
-	i, _ := listIndex(parent, part)
+	i, _ := listIndex(part)
 	parent.Items[i] = value
 	return doc, nil
 }
@@ -300,7 +341,7 @@ func remove(doc *pyyaml.Value, path []string) (*pyyaml.Value, error) {
 		parent.Delete(str(part))
 		return doc, nil
 	}
-	i, _ := listIndex(parent, part)
+	i, _ := listIndex(part)
 	parent.Items = append(parent.Items[:i:i], parent.Items[i+1:]...)
 	return doc, nil
 }

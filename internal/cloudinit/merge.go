@@ -14,6 +14,8 @@ type merger struct {
 	// dropped is told of each value that a merge leaves out: old or new, and what stands in its place (nil: nothing).
 	dropped func(path []string, old, new *pyyaml.Value, kept keptSide)
 	path    []string
+	// joined notes which two values a string was joined from, unless it is nil.
+	joined map[*pyyaml.Value][2]*pyyaml.Value
 }
 
 type keptSide int
@@ -131,6 +133,9 @@ func (m *merger) merge(old, new *pyyaml.Value) (*pyyaml.Value, error) {
 				return nil, err
 			}
 			items, err := iterate(v)
+			if !v.IsSequence() {
+				m.drop(old, v, keptPieces) // a tuple is made of it
+			}
 			return &pyyaml.Value{Kind: pyyaml.Tuple, Items: items, Pos: v.Pos, Part: v.Part}, err
 		case h.kind == "str" && old.Kind == pyyaml.Str:
 			return m.mergeStr(h, old, new)
@@ -150,6 +155,9 @@ func (m *merger) mergeStr(h handler, old, new *pyyaml.Value) (*pyyaml.Value, err
 	}
 	v := *old
 	v.Str += new.Str
+	if m.joined != nil {
+		m.joined[&v] = [2]*pyyaml.Value{old, new}
+	}
 	return &v, nil
 }
 

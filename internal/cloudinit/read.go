@@ -249,7 +249,7 @@ type reader struct {
 	fs          *files
 	noInit      bool    // the init stage has failed
 	filesStop   [2]bool // write_files stopped at a failing entry, and write_files_deferred did
-	usersMade   bool    // the users that the configuration makes exist by now
+	accounts    *accounts
 }
 
 func read(data []byte, spans []span, opts Options) (result *Result) {
@@ -258,7 +258,7 @@ func read(data []byte, spans []span, opts Options) (result *Result) {
 	}
 	opts.Base = deepCopy(opts.Base)
 	mark(opts.Base, -1, map[*pyyaml.Value]bool{})
-	r := &reader{Options: opts, data: string(data), spans: spans, loaded: map[*message]loaded{}}
+	r := &reader{Options: opts, data: string(data), spans: spans, loaded: map[*message]loaded{}, accounts: newAccounts(opts.Users, opts.Groups)}
 	empty := &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
 	result = &Result{Version: opts.Version, Config: empty, Effective: empty, reader: r}
 	r.result = result

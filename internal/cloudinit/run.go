@@ -63,7 +63,6 @@ func modules() []module {
 // run lists what the modules do, in order.
 func (r *reader) run() {
 	for _, m := range modules() {
-		r.usersMade = m.stage != Init && !r.noInit
 		if m.stage == Init && r.noInit {
 			continue
 		}
@@ -82,6 +81,9 @@ func (r *reader) run() {
 			m.run(r)
 		case m.run == nil && len(keys) > 0:
 			r.result.Runs = append(r.result.Runs, Run{Stage: m.stage, What: m.name, Name: strings.Join(keys, ", "), At: r.locate(first)})
+		}
+		if m.name == "users_groups" {
+			r.accounts.failed = r.accounts.make(r.result.Effective) // what was made before that is there
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cloudinit
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"path"
 	"slices"
 	"strings"
@@ -144,8 +145,13 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	if f.User, f.Group, err = userGroup(owner); err != nil {
 		return nil, "", err
 	}
-	if f.Mode, err = permissions(e.Get("permissions")); err != nil {
+	permitted, err := permissions(e.Get("permissions"))
+	if err != nil {
 		return nil, "", err
+	}
+	var modeErr error
+	if f.Mode, modeErr = mode(permitted); modeErr != nil {
+		f.Mode = 0
 	}
 	if f.Append, err = option(e, "append"); err != nil {
 		return nil, "", err
@@ -156,7 +162,7 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	}
 	if made && r.Version.atLeast(writeFilesHasSource) {
 		// newer versions give the folders that they make to the owner, too
-		if err := r.owner(f); err != nil {
+		if err := r.accounts.check(f); err != nil {
 			return nil, "", err
 		}
 	}
@@ -170,8 +176,11 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	if f.Mode, err = r.fs.write(f.Path, f.Mode); err != nil {
 		return nil, "", err
 	}
+	if modeErr != nil {
+		return nil, "", modeErr // it is there, but nothing is told of it
+	}
 	f.Mode &= 0o7777
-	if err := r.owner(f); err != nil {
+	if err := r.accounts.check(f); err != nil {
 		f.User, f.Group = "", "" // it is there, and root's
 		return f, content, err
 	}
@@ -308,8 +317,8 @@ func userGroup(v *pyyaml.Value) (user, group string, err error) {
 
 // permissions reads the mode of a file (cloudinit/config/cc_write_files.py:186): a string is octal, a number is what it is,
 // and what is neither is 0644.
-func permissions(v *pyyaml.Value) (uint32, error) {
-	const fallback = 0o644
+func permissions(v *pyyaml.Value) (*big.Int, error) {
+	fallback := big.NewInt(0o644)
 	if v == nil {
 		return fallback, nil
 	}
@@ -318,30 +327,31 @@ func permissions(v *pyyaml.Value) (uint32, error) {
 		return fallback, nil
 	case pyyaml.Bool:
 		if v.Bool {
-			return 1, nil
+			return big.NewInt(1), nil
 		}
-		return 0, nil
+		return new(big.Int), nil
 	case pyyaml.Float:
 		if math.IsInf(v.Float, 0) {
-			return 0, fmt.Errorf("its permissions are infinite")
+			return nil, fmt.Errorf("its permissions are infinite")
 		}
 		if math.IsNaN(v.Float) {
 			return fallback, nil
 		}
-		return mode(int64(math.Trunc(v.Float)), math.Abs(v.Float) < 1<<31)
+		n, _ := big.NewFloat(v.Float).Int(nil)
+		return n, nil
 	case pyyaml.Int:
-		return mode(v.Int.Int64(), v.Int.IsInt64())
+		return v.Int, nil
 	}
-	n, ok := pyyaml.PythonInt(v.String(), 8)
-	if !ok {
-		return fallback, nil
+	if n, ok := pyyaml.PythonInt(v.String(), 8); ok {
+		return n, nil
 	}
-	return mode(n.Int64(), n.IsInt64())
+	return fallback, nil
 }
 
 // mode is what chmod makes of a number: its lowest bits. Numbers that are no C int are refused.
-func mode(n int64, ok bool) (uint32, error) {
-	if !ok || n > math.MaxInt32 || n < math.MinInt32 {
+func mode(permitted *big.Int) (uint32, error) {
+	n := permitted.Int64()
+	if !permitted.IsInt64() || n > math.MaxInt32 || n < math.MinInt32 {
 		return 0, fmt.Errorf("its permissions are no number that chmod takes")
 	}
 	if n != 0 && n&0o7777 == 0 {

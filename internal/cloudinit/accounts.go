@@ -1,0 +1,341 @@
+package cloudinit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+)
+
+// Users and groups that Debian, Ubuntu and the images of the clouds have before cloud-init makes any.
+var (
+	knownUsers = strings.Fields(`root daemon bin sys sync games man lp mail news uucp proxy www-data backup list irc _apt nobody
+		systemd-network systemd-timesync messagebus sshd polkitd _chrony`)
+	knownGroups = strings.Fields(`root daemon bin sys adm tty disk lp mail news uucp man proxy kmem dialout fax voice cdrom floppy
+		tape sudo audio dip www-data backup operator list irc src shadow utmp video sasl plugdev staff games users nogroup
+		systemd-journal systemd-network systemd-timesync input sgx kvm render crontab messagebus netdev polkitd _ssh`)
+)
+
+// accounts are the users and groups of a machine.
+type accounts struct {
+	users, groups map[string]bool
+	failed        error // what ended the making of more
+}
+
+func newAccounts(users, groups []string) *accounts {
+	a := &accounts{users: map[string]bool{}, groups: map[string]bool{}}
+	for _, u := range slices.Concat(knownUsers, users) {
+		a.users[u] = true
+	}
+	for _, g := range slices.Concat(knownGroups, groups) {
+		a.groups[g] = true
+	}
+	return a
+}
+
+// check says whether the owner of a file is somebody that exists.
+func (a *accounts) check(f *File) error {
+	var err error
+	switch {
+	case f.User != "" && !a.users[f.User]:
+		err = fmt.Errorf("its owner %q is no user that exists by then", f.User)
+	case f.Group != "" && !a.groups[f.Group]:
+		err = fmt.Errorf("its group %q is none that exists by then", f.Group)
+	}
+	if err != nil && a.failed != nil {
+		err = fmt.Errorf("%w (making users and groups failed: %w)", err, a.failed)
+	}
+	return err
+}
+
+// account is a user or group to make, with its configuration or its members.
+type account struct {
+	name   *pyyaml.Value
+	config *pyyaml.Value
+}
+
+// make adds the groups and users that a configuration asks for, up to the first that fails
+// (cloudinit/config/cc_users_groups.py, handle). If either of groups: and users: cannot be read, nothing is made.
+func (a *accounts) make(config *pyyaml.Value) error {
+	groups, err := wantedGroups(config.GetEntry("groups"))
+	if err != nil {
+		return err
+	}
+	users, err := wantedUsers(config)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if !g.name.IsString() {
+			return fmt.Errorf("a group is called %s, which is no string", g.name)
+		}
+		a.addGroup(g.name.Str)
+		for _, member := range g.config.Items {
+			if !member.IsString() {
+				return fmt.Errorf("a member of the group %s is %s", g.name, member.Kind.Noun())
+			}
+		}
+	}
+	for _, u := range users {
+		if err := a.addUser(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addGroup is groupadd, whose failure is only logged.
+func (a *accounts) addGroup(name string) {
+	if isAccountName(name) {
+		a.groups[name] = true
+	}
+}
+
+// addUser is Distro.add_user, and useradd behind it (cloudinit/distros/__init__.py).
+func (a *accounts) addUser(u account) error {
+	if !u.name.IsString() {
+		return fmt.Errorf("a user is called %s, which is no string", u.name)
+	}
+	name := u.name.Str
+	set := func(key string) bool { return u.config.Get(key).Truth() }
+	if (set("no_create_home") || set("system")) && (set("ssh_authorized_keys") || set("ssh_import_id") || set("ssh_redirect_user")) {
+		return fmt.Errorf("the user %s has keys for ssh and no home to put them into", name)
+	}
+	if a.users[name] || u.config.Has(str("snapuser")) {
+		return nil
+	}
+	primary, own := u.config.Get("primary_group"), !set("no_user_group")
+	groups, err := userGroups(u.config.Get("groups"))
+	if err != nil {
+		return fmt.Errorf("the groups of the user %s: %w", name, err)
+	}
+	create := u.config.Get("create_groups")
+	if create == nil || create.Truth() {
+		for _, g := range groups {
+			a.addGroup(g)
+		}
+		if len(groups) > 0 && primary.Truth() {
+			if !primary.IsString() {
+				return fmt.Errorf("the primary group of the user %s is %s", name, primary.Kind.Noun())
+			}
+			a.addGroup(primary.Str)
+		}
+	}
+	if primary.Truth() && primary.IsString() {
+		own = false
+		groups = append(groups, primary.Str)
+	}
+	switch i := slices.IndexFunc(groups, func(g string) bool { return !a.groups[g] }); {
+	case !isAccountName(name):
+		return fmt.Errorf("useradd takes no user called %q", name)
+	case i >= 0:
+		return fmt.Errorf("the user %s is in the group %q, which does not exist", name, groups[i])
+	case own && a.groups[name]:
+		return fmt.Errorf("the user %s cannot be made, since there is a group of that name already: primary_group: %s would use it", name, name)
+	}
+	a.users[name] = true
+	if own {
+		a.groups[name] = true
+	}
+	return nil
+}
+
+// userGroups are the names that groups: of a user names.
+func userGroups(v *pyyaml.Value) ([]string, error) {
+	if !v.Truth() {
+		return nil, nil
+	}
+	items := []*pyyaml.Value{}
+	if v.IsString() {
+		for _, s := range strings.Split(v.Str, ",") {
+			items = append(items, str(s))
+		}
+	} else {
+		var err error
+		if items, err = iterate(v); err != nil {
+			return nil, err
+		}
+	}
+	var names []string
+	for _, item := range items {
+		if !item.IsString() {
+			return nil, fmt.Errorf("one is %s", item.Kind.Noun())
+		}
+		names = append(names, pyyaml.Strip(item.Str))
+	}
+	return names, nil
+}
+
+// isAccountName says whether Debian's useradd and groupadd take a name.
+func isAccountName(s string) bool {
+	return s != "" && len(s) <= 32 && !strings.ContainsAny(s, ":, \t\n/") && !strings.ContainsAny(s[:1], "-+~")
+}
+
+// wantedGroups reads groups: (cloudinit/distros/ug_util.py, _normalize_groups).
+func wantedGroups(e pyyaml.Entry, ok bool) ([]account, error) {
+	if !ok {
+		return nil, nil
+	}
+	v := e.Value
+	if v.IsString() {
+		list := &pyyaml.Value{Kind: pyyaml.List}
+		for _, s := range strings.Split(pyyaml.Strip(v.Str), ",") {
+			list.Items = append(list.Items, str(s))
+		}
+		v = list
+	}
+	wanted := &pyyaml.Value{Kind: pyyaml.Dict}
+	add := func(name *pyyaml.Value, members ...*pyyaml.Value) {
+		all := &pyyaml.Value{Kind: pyyaml.List}
+		if old := wanted.Lookup(name); old != nil {
+			all.Items = append(all.Items, old.Items...)
+		}
+		all.Items = append(all.Items, members...)
+		wanted.Set(name, all)
+	}
+	switch {
+	case v.Kind == pyyaml.List:
+		for _, item := range v.Items {
+			switch {
+			case item.IsDict():
+				for _, e := range item.Entries {
+					switch {
+					case e.Value.Kind == pyyaml.List:
+						add(e.Key, e.Value.Items...)
+					case e.Value.IsString():
+						add(e.Key, e.Value)
+					default:
+						return nil, fmt.Errorf("the members of the group %s are %s", e.Key, e.Value.Kind.Noun())
+					}
+				}
+			case item.IsString():
+				add(item)
+			default:
+				return nil, fmt.Errorf("a group is %s", item.Kind.Noun())
+			}
+		}
+	case v.IsDict():
+		for _, e := range v.Entries {
+			members := e.Value
+			if members.IsString() {
+				members = &pyyaml.Value{Kind: pyyaml.List}
+			}
+			items, err := iterate(members)
+			if err != nil {
+				return nil, fmt.Errorf("the members of the group %s are %s", e.Key, e.Value.Kind.Noun())
+			}
+			add(e.Key, items...)
+		}
+	default:
+		return nil, fmt.Errorf("groups is %s", v.Kind.Noun())
+	}
+	var groups []account
+	for _, e := range wanted.Entries {
+		for _, m := range e.Value.Items {
+			if m.Kind != e.Value.Items[0].Kind {
+				return nil, fmt.Errorf("the members of the group %s cannot be sorted", e.Key)
+			}
+		}
+		groups = append(groups, account{e.Key, e.Value})
+	}
+	return groups, nil
+}
+
+// wantedUsers reads users: (cloudinit/distros/ug_util.py, _normalize_users). The user "default" is the image's.
+func wantedUsers(config *pyyaml.Value) ([]account, error) {
+	v := config.Get("users")
+	wanted := &pyyaml.Value{Kind: pyyaml.Dict}
+	add := func(name, more *pyyaml.Value) error {
+		if !name.IsString() && (name.IsDict() || name.Kind == pyyaml.List || name.Kind == pyyaml.Set) {
+			return errors.New("a user's name is " + name.Kind.Noun())
+		}
+		merged := &pyyaml.Value{Kind: pyyaml.Dict}
+		if old := wanted.Lookup(name); old != nil {
+			merged = old.Copy()
+		}
+		for _, e := range more.Entries {
+			if !e.Key.IsString() {
+				return fmt.Errorf("a key of the user %s is %s", name, e.Key.Kind.Noun())
+			}
+			key := str(pyyaml.Strip(strings.ReplaceAll(e.Key.Str, "-", "_")))
+			if key.Str != "name" && !merged.Has(key) {
+				merged.Set(key, e.Value)
+			}
+		}
+		wanted.Set(name, merged)
+		return nil
+	}
+	none := &pyyaml.Value{Kind: pyyaml.Dict}
+	names := func(s string) {
+		for _, n := range strings.Split(pyyaml.Strip(s), ",") {
+			if n != "" {
+				add(str(n), none)
+			}
+		}
+	}
+	switch {
+	case v.IsDict():
+		for _, e := range v.Entries {
+			var err error
+			switch e.Value.Kind {
+			case pyyaml.Bool, pyyaml.Int, pyyaml.Float, pyyaml.Str:
+				if slices.Contains([]string{"true", "1", "on", "yes"}, pyyaml.Strip(pyLower(e.Value.String()))) {
+					names(e.Key.String())
+				}
+			case pyyaml.Dict:
+				err = add(e.Key, e.Value)
+			default:
+				err = fmt.Errorf("the user %s is %s", e.Key, e.Value.Kind.Noun())
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	case v.IsString():
+		parts := strings.Split(pyyaml.Strip(v.Str), ",")
+		slices.Sort(parts)
+		for _, p := range parts {
+			names(p)
+		}
+	case v != nil && v.Kind == pyyaml.List:
+		for _, item := range v.Items {
+			var err error
+			switch {
+			case item.IsString():
+				names(item.Str)
+			case item.Kind == pyyaml.List:
+				for _, n := range item.Items {
+					if n.Truth() {
+						err = errors.Join(err, add(n, none))
+					}
+				}
+			case item.IsDict():
+				name := item.Get("name")
+				if name == nil {
+					name = str("default")
+				}
+				err = add(name, item)
+			default:
+				err = fmt.Errorf("a user is %s", item.Kind.Noun())
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	wanted.Delete(str("default"))
+	// user: is an old way to name the default user
+	switch old := config.Get("user"); {
+	case old.IsString() && old.Str != "":
+		add(old, none)
+	case old.IsDict() && old.Get("name").IsString():
+		add(old.Get("name"), old)
+	}
+	var users []account
+	for _, e := range wanted.Entries {
+		users = append(users, account{e.Key, e.Value})
+	}
+	return users, nil
+}
