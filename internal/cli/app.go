@@ -81,6 +81,7 @@ never joins.
 		ErrWriter: stderr,
 		Commands: []*cli.Command{
 			newCommand(),
+			adoptCommand(),
 			mergeCommand(),
 			renderCommand(),
 			diffCommand(),

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -81,6 +82,17 @@ func findSecrets(text string) []secret {
 		}
 	}
 	return found
+}
+
+// Secrets names what in a text looks like a secret ("a private key"), each kind once.
+func Secrets(text string) []string {
+	var kinds []string
+	for _, s := range findSecrets(text) {
+		if !slices.Contains(kinds, s.what) {
+			kinds = append(kinds, s.what)
+		}
+	}
+	return kinds
 }
 
 // isPlaceholder: what people write where a secret is to be put, and names of files that hold one.

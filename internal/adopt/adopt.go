@@ -1,0 +1,309 @@
+package adopt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Group is an instance group with parts of its user's. Parts of kopshook's are not among them.
+type Group struct {
+	Name    string
+	Cluster string // may be empty
+	Role    string
+	Parts   []cloudinit.Part
+	Options cloudinit.Options
+	// Reserved are the names of the hooks that the group has already.
+	Reserved []string
+	// Remarks are said in comments of the hooks that are made of a part, by its number.
+	Remarks map[int][]string
+}
+
+// Adopted is what becomes of a group's parts.
+type Adopted struct {
+	Group
+	// Today is what the nodes see of the parts.
+	Today *cloudinit.Result
+	// Taken are the parts whose work is done by hooks, by their numbers; they are to be taken out of the manifest.
+	Taken []int
+	// Kept says why parts stay in the manifest, by their numbers.
+	Kept map[int]string
+
+	hooks []*hook
+}
+
+// Adopt makes hooks of a group's parts.
+func Adopt(g Group) *Adopted {
+	a := &Adopted{Group: g, Kept: map[int]string{}}
+	a.Today = cloudinit.ReadParts(nil, g.Role, g.Parts, g.Options)
+	a.keep()
+	for {
+		a.makeHooks()
+		if !a.settle() && !a.spoiled() {
+			break
+		}
+	}
+	for i := range g.Parts {
+		if a.takes(i) {
+			a.Taken = append(a.Taken, i)
+		}
+	}
+	return a
+}
+
+// takes says whether hooks are made of a part.
+func (a *Adopted) takes(part int) bool {
+	_, kept := a.Kept[part]
+	return !kept && part >= 0 && part < len(a.Parts)
+}
+
+// keepPart keeps a part in the manifest; the first reason counts.
+func (a *Adopted) keepPart(part int, format string, args ...any) {
+	if a.takes(part) {
+		a.Kept[part] = fmt.Sprintf(format, args...)
+	}
+}
+
+func (a *Adopted) keepAll(format string, args ...any) {
+	for i := range a.Parts {
+		a.keepPart(i, format, args...)
+	}
+}
+
+// isScript tells what cloud-init takes a part for.
+func isScript(t string) bool {
+	return strings.HasPrefix(t, cloudinit.TypeShellScript) || t == cloudinit.TypeBoothook
+}
+
+// keep finds the parts that no hook can stand for.
+func (a *Adopted) keep() {
+	if l := a.Today.Fatal(); l != nil {
+		a.keepAll("no node of the group gets any of its user data today, nor nodeup.sh, since %s: mend that first", l.Why)
+		return
+	}
+	for _, l := range a.Today.Lost {
+		a.keepLost(l)
+	}
+	for _, f := range a.Today.Parts {
+		switch {
+		case f.Lost:
+		case f.Type == cloudinit.TypePartHandler:
+			a.keepAll("the part handler %s decides on the node what becomes of parts", f.Name)
+		case !isScript(f.Type) && f.Type != cloudinit.TypeCloudConfig && f.Type != cloudinit.TypeArchive:
+			a.keepPart(f.Part, "cloud-init takes it for %s, which no hook stands for", f.Type)
+		}
+	}
+	for _, r := range a.Today.Runs {
+		if r.What == "script" && r.Name == cloudinit.NodeupName && r.Part >= 0 {
+			a.keepAll("%s replaces kops' own nodeup.sh, so that neither nodeup nor hooks would run", a.Parts[r.Part].Name)
+		}
+		if a.Role == "Bastion" && strings.HasPrefix(r.What, "script") {
+			a.keepPart(r.Part, "a bastion has no kubelet: its hooks are of phase boot, which runs on every boot")
+		}
+	}
+	a.keepConfig()
+}
+
+// keepLost keeps parts for something in them that does not arrive as it was written.
+func (a *Adopted) keepLost(l cloudinit.Loss) {
+	switch l.Kind {
+	case cloudinit.Unpredictable:
+		a.keepPart(l.Part, "what becomes of it is decided on the node: %s", l.Why)
+	case cloudinit.Cut:
+		a.keepPart(l.Part, "line %d is the boundary that kops puts between parts, so that the part ends there", l.Line)
+	case cloudinit.CannotRun:
+		a.keepPart(l.Part, "it does not run today: %s", l.Why)
+	case cloudinit.LostPart:
+		if _, ok := a.lostScript(l.Part); !ok {
+			a.keepPart(l.Part, "no node gets it today: %s", l.Why)
+		}
+	}
+}
+
+// keepConfig keeps either none or all of the parts that make up the effective cloud-config: what one of them does
+// depends on the others. So it is with scripts of the same name.
+func (a *Adopted) keepConfig() {
+	why := a.unfit()
+	for _, f := range a.Today.Parts {
+		if reason, kept := a.Kept[f.Part]; kept && !a.noneOf(f) && !isScript(f.Type) && why == "" {
+			why = fmt.Sprintf("cloud-config is merged with %s, which stays: %s", f.Name, reason)
+		}
+	}
+	for _, f := range a.Today.Parts {
+		if !isScript(f.Type) && why != "" {
+			a.keepPart(f.Part, "%s", why)
+		}
+	}
+	for _, l := range a.Today.Lost {
+		if l.Kind != cloudinit.Overwritten || a.takes(l.Part) && a.takes(l.By.Part) {
+			continue
+		}
+		if _, ok := a.lostScript(l.Part); ok && a.takes(l.By.Part) == a.takes(l.Part) {
+			continue
+		}
+		a.keepPart(l.Part, "it does not run today, since %s, which stays", l.Why)
+		a.keepPart(l.By.Part, "%s would run without it: today %s", l.Name, l.Why)
+	}
+}
+
+// noneOf says whether nothing of a part reaches a node.
+func (a *Adopted) noneOf(f cloudinit.Fate) bool {
+	alone := !slices.ContainsFunc(a.Today.Parts, func(other cloudinit.Fate) bool { return other.Part == f.Part && other.Type != f.Type })
+	return f.Lost || alone && slices.ContainsFunc(a.Today.Lost, func(l cloudinit.Loss) bool { return l.Kind == cloudinit.LostPart && l.Part == f.Part })
+}
+
+// unfit says why the effective cloud-config cannot become hooks, "" when it can.
+func (a *Adopted) unfit() string {
+	for _, l := range a.Today.Lost {
+		if l.Kind == cloudinit.LostInit {
+			return fmt.Sprintf("%s do not take effect today, since %s: mend that first", l.What, l.Why)
+		}
+	}
+	for _, r := range a.Today.Runs {
+		if r.Part < 0 {
+			continue
+		}
+		switch {
+		case r.File != nil && r.File.URL != "":
+			return fmt.Sprintf("%s is fetched from %s without a checksum: make it a hook's file with url and sha256", r.File.Path, r.File.URL)
+		case r.File != nil && a.neededEarly(r.File.Path) != "":
+			return fmt.Sprintf("%s is there before %s reads it today; files of hooks are placed later", r.File.Path, a.neededEarly(r.File.Path))
+		case a.Role == "Bastion" && (r.File != nil || r.What == "runcmd"):
+			return "a bastion has no kubelet: its hooks are of phase boot, which places no files and runs on every boot"
+		}
+	}
+	rest := passedThrough(a.Today.Config)
+	if err := checkConfig(rest); err != nil {
+		return err.Error()
+	}
+	if a.Role == "Bastion" && len(rest.Entries) > 0 {
+		return "a bastion has no kubelet: its hooks are of phase boot, which takes no cloud-config"
+	}
+	return ""
+}
+
+// early are files that something reads between cloud-init's init stage and nodeup, by the folder that they are in or
+// below.
+var early = []struct {
+	reader  string
+	keys    []string // that make cloud-init call it; none: it is there on every node
+	folders []string
+}{
+	{"cloud-init", nil, []string{"/etc/cloud/"}},
+	{"sshd", nil, []string{"/etc/ssh/"}},
+	{"a package manager", []string{"packages", "package_update", "package_upgrade", "apt", "yum_repos", "snap"},
+		[]string{"/etc/apt/", "/etc/yum", "/etc/dnf/", "/etc/pki/", "/usr/share/keyrings/", "/etc/dpkg/", "/usr/sbin/policy-rc.d", "/etc/ssl/", "/usr/local/share/ca-certificates/"}},
+	{"ca_certs", []string{"ca_certs", "ca-certs"}, []string{"/usr/local/share/ca-certificates/", "/etc/pki/", "/etc/ssl/"}},
+	{"ntp", []string{"ntp"}, []string{"/etc/chrony", "/etc/ntp"}},
+}
+
+// neededEarly says who reads a file before hooks place theirs, "" when nobody does.
+func (a *Adopted) neededEarly(path string) string {
+	for _, e := range early {
+		used := len(e.keys) == 0
+		for _, k := range e.keys {
+			used = used || a.Today.Config.Get(k) != nil
+		}
+		for _, folder := range e.folders {
+			if used && strings.HasPrefix(path, folder) {
+				return e.reader
+			}
+		}
+	}
+	return ""
+}
+
+// spoiled keeps all parts when hooks would not arrive on the nodes for something in a part that stays, such as an entry
+// that makes write_files stop. It says whether hooks have to be made anew for that.
+func (a *Adopted) spoiled() bool {
+	if len(a.hooks) == 0 {
+		return false
+	}
+	script := []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\n")}}
+	hooks := []generator.Hook{{Name: "a", Phase: generator.Boot, EveryBoot: true, Continue: true, Scripts: script}}
+	if a.Role != "Bastion" {
+		hooks = append(hooks, generator.Hook{Name: "b", Phase: generator.PreNodeup, Scripts: script, Timeout: time.Second, Attempts: 1})
+	}
+	generated, err := generator.Generate(generator.InstanceGroup{Name: a.Name, Role: a.Role}, "v1", hooks)
+	if err != nil {
+		a.keepAll("hooks cannot be made for it: %v", err)
+		return true
+	}
+	parts := a.staying()
+	kept := len(parts)
+	for _, u := range generated {
+		parts = append(parts, cloudinit.Part(u))
+	}
+	r := cloudinit.ReadParts(nil, a.Role, parts, a.Options)
+	arrive := 0
+	for _, run := range r.Runs {
+		switch {
+		case run.What == "bootcmd" && slices.ContainsFunc(run.Items, func(i cloudinit.Item) bool { return i.Part >= kept }),
+			run.File != nil && run.Part >= kept && strings.HasSuffix(run.File.Path, "/script"):
+			arrive++
+		}
+	}
+	if arrive == len(hooks) {
+		return false
+	}
+	why := "cloud-init drops them"
+	for _, l := range r.Lost {
+		if l.Part < kept && l.Part >= 0 && l.Kind != cloudinit.LostPart {
+			why = fmt.Sprintf("in %s, %s is lost: %s", l.Name, l.What, l.Why)
+		}
+	}
+	a.keepAll("hooks would not arrive next to what stays: %s; mend that first", why)
+	return true
+}
+
+// staying returns the parts that stay in the manifest.
+func (a *Adopted) staying() []cloudinit.Part {
+	var parts []cloudinit.Part
+	for i := range a.Parts {
+		if !a.takes(i) {
+			parts = append(parts, a.Parts[i])
+		}
+	}
+	return parts
+}
+
+// settle keeps what would be no valid hook, and says whether hooks have to be made anew for that.
+func (a *Adopted) settle() bool {
+	if len(a.hooks) == 0 {
+		return false
+	}
+	for _, h := range a.hooks {
+		if !utf8.ValidString(h.script) || h.phase == hookspec.Boot && strings.Contains(h.script, "\x00") {
+			for _, part := range h.parts {
+				a.keepPart(part, "a script of it is no text, as hooks have to be")
+			}
+			a.keepConfig()
+			return true
+		}
+	}
+	var r report.Report
+	d := document{name: "x", hooks: a.hooks}
+	hookspec.Decode("", d.render(), &r)
+	for _, f := range r.Findings {
+		if f.Severity != report.Error {
+			continue
+		}
+		i := 0
+		if n, _ := fmt.Sscanf(f.Path, "spec.hooks[%d]", &i); n == 0 || i >= len(a.hooks) {
+			i = len(a.hooks) - 1 // it is not about one hook: fewer may do
+		}
+		for _, part := range a.hooks[i].parts {
+			a.keepPart(part, "it would be no valid hook: %s", f.Message)
+		}
+		a.keepConfig()
+		return true
+	}
+	return false
+}

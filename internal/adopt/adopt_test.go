@@ -1,0 +1,168 @@
+package adopt_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/adopt"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// adopted is the outcome of one group.
+type adopted struct {
+	*adopt.Adopted
+	spec  string
+	hooks []generator.Hook
+	proof *adopt.Proof
+}
+
+// adoptParts adopts the parts of one group and compares. It fails the test when the spec does not decode, or something
+// of today is gone.
+func adoptParts(t *testing.T, role string, parts []cloudinit.Part) adopted {
+	t.Helper()
+	g := adopt.Adopt(adopt.Group{Name: "nodes", Cluster: "main.example.com", Role: role, Parts: parts})
+	spec := adopt.Specs([]*adopt.Adopted{g})
+	return prove(t, g, spec)
+}
+
+func prove(t *testing.T, g *adopt.Adopted, spec []byte) adopted {
+	t.Helper()
+	out := adopted{Adopted: g, spec: string(spec)}
+	var r report.Report
+	var then adopt.Then
+	if len(spec) > 0 {
+		docs := hookspec.Decode("adopted", spec, &r)
+		var chosen []*hookspec.Doc
+		for _, d := range docs {
+			if d.Selection(hookspec.Group{Cluster: g.Cluster, Name: g.Name, Role: g.Role}) != hookspec.NotSelected {
+				chosen = append(chosen, d)
+			}
+		}
+		for _, l := range plan.Hooks(context.Background(), chosen, nil, &r) {
+			then.Hooks = append(then.Hooks, l.Bytes)
+		}
+	}
+	for _, f := range r.Findings {
+		t.Fatalf("%s: %s\n%s", f.Position, f.Message, spec)
+	}
+	ig := generator.InstanceGroup{Cluster: g.Cluster, Name: g.Name, Role: g.Role}
+	var err error
+	if then.Parts, err = generator.Generate(ig, "v1", then.Hooks); err == nil {
+		then.Files, err = generator.Files(ig, "v1", then.Hooks)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s", err, spec)
+	}
+	out.hooks = then.Hooks
+	out.proof = g.Compare(then)
+	for _, b := range out.proof.Broken {
+		t.Errorf("%s\n%s", b, spec)
+	}
+	if len(g.Taken)+len(g.Kept) != len(g.Parts) {
+		t.Errorf("%d parts: %d are taken and %d kept", len(g.Parts), len(g.Taken), len(g.Kept))
+	}
+	return out
+}
+
+// lines of a test's result: what became of the hooks and parts, and what differs.
+func (a adopted) lines() []string {
+	var lines []string
+	for _, h := range a.Hooks() {
+		line := string(h.Phase) + " " + h.Name
+		if !h.Enabled {
+			line += " (off)"
+		}
+		lines = append(lines, line)
+	}
+	for i := range a.Parts {
+		if why, ok := a.Kept[i]; ok {
+			lines = append(lines, "stays: "+a.Parts[i].Name+": "+why)
+		}
+	}
+	for _, d := range a.proof.Differences {
+		lines = append(lines, "differs: "+d)
+	}
+	return append(lines, "same: "+a.proof.Same())
+}
+
+func script(name, content string) cloudinit.Part {
+	return cloudinit.Part{Name: name, Type: cloudinit.TypeShellScript, Content: content}
+}
+
+func config(name, content string) cloudinit.Part {
+	return cloudinit.Part{Name: name, Type: cloudinit.TypeCloudConfig, Content: "#cloud-config\n" + content}
+}
+
+func TestAdopt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		role  string
+		parts []cloudinit.Part
+		want  []string
+	}{
+		{"a script before nodeup", "Node", []cloudinit.Part{script("00-agent.sh", "#!/bin/sh\necho a\n")},
+			[]string{"pre-nodeup agent", "same: 1 script"}},
+		{"a script beside nodeup", "Node", []cloudinit.Part{script("tune.sh", "#!/bin/sh\necho a\n")},
+			[]string{"post-nodeup tune", "differs: tune.sh runs beside nodeup today, and when nodeup has succeeded then", "same: 1 script"}},
+		{"scripts in the order of their names, not of the file", "Node", []cloudinit.Part{script("20-b.sh", "#!/bin/sh\necho b\n"), script("10-c.sh", "#!/bin/sh\necho c\n")},
+			[]string{"pre-nodeup c", "pre-nodeup b", "same: 2 scripts in their order"}},
+		{"a boothook and bootcmd", "Node", []cloudinit.Part{config("a.yaml", "bootcmd:\n- echo a\n- [echo, b]\n"), {Name: "b", Type: cloudinit.TypeBoothook, Content: "#cloud-boothook\n#!/bin/sh\necho hook\n"}},
+			[]string{"boot b", "boot a", "same: 2 scripts in their order"}},
+		{"all of a cloud-config", "Node", []cloudinit.Part{config("a.yaml", "apt: {preserve_sources_list: true}\nbootcmd: [echo a]\nruncmd: [echo b]\nwrite_files:\n- {path: /etc/x, content: x, permissions: '0600'}\n- {path: /etc/y, content: eA==, encoding: b64, owner: 'root:adm', defer: true}\n")},
+			[]string{"boot a-bootcmd", "pre-nodeup a", "post-nodeup a-runcmd", "differs: runcmd runs beside nodeup today, and when nodeup has succeeded then",
+				"differs: /etc/x, /etc/y: written before cloud-init does apt today, and after it then", "same: 2 scripts in their order, 2 files, 1 key of cloud-config"}},
+		{"a file of apt's, which apt reads before hooks run", "Node", []cloudinit.Part{config("a.yaml", "packages: [jq]\nwrite_files:\n- {path: /etc/apt/apt.conf.d/99proxy, content: x}\n")},
+			[]string{"stays: a.yaml: /etc/apt/apt.conf.d/99proxy is there before a package manager reads it today; files of hooks are placed later", "same: 1 file, 1 key of cloud-config"}},
+		{"a file that is appended to", "Node", []cloudinit.Part{config("a.yaml", "write_files:\n- {path: /etc/hosts, append: true, content: \"10.0.0.1 r\\n\"}\n- {path: /etc/x, content: a}\n- {path: /etc/x, append: true, content: b}\n")},
+			[]string{"pre-nodeup a-append", "pre-nodeup a", "same: 2 files"}},
+		{"a list that another part replaces", "Node", []cloudinit.Part{config("a.yaml", "runcmd: [echo a]\n"), config("b.yaml", "runcmd: [echo b]\n")},
+			[]string{"post-nodeup b", "post-nodeup a (off)", "differs: runcmd runs beside nodeup today, and when nodeup has succeeded then", "same: 1 script"}},
+		{"lists that are appended", "Node", []cloudinit.Part{config("a.yaml", "runcmd: [echo a]\n"), config("b.yaml", "merge_how: \"list(append)+dict(recurse_list)+str()\"\nruncmd: [echo b]\n")},
+			[]string{"post-nodeup runcmd", "differs: runcmd runs beside nodeup today, and when nodeup has succeeded then", "same: 1 script"}},
+		{"a command that is a mapping by accident", "Node", []cloudinit.Part{config("a.yaml", "runcmd:\n- echo a: b\n- echo c\n")},
+			[]string{"post-nodeup a (off)", "same: nothing"}},
+		{"a key that is there twice", "Node", []cloudinit.Part{config("a.yaml", "packages: [a]\npackages: [b]\n")},
+			[]string{"pre-nodeup a", "pre-nodeup a-2 (off)", "same: 1 key of cloud-config"}},
+		{"an owner who is not there yet", "Node", []cloudinit.Part{config("a.yaml", "write_files:\n- {path: /etc/x, content: x, owner: 'me:me'}\n- {path: /etc/y, content: y}\n")},
+			[]string{"pre-nodeup a", "pre-nodeup a-2 (off)", "same: 1 file"}},
+		{"a script with a letter that kops loses", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\n# f\u00fcr\n")},
+			[]string{"pre-nodeup a (off)", "same: nothing"}},
+		{"a script with a letter that kops changes", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\n# \u2192\n")},
+			[]string{"pre-nodeup a", "differs: 00-a.sh is not the same then:\n  -# \\u2192\n  +# \u2192", "same: nothing"}},
+		{"a script without #!", "Node", []cloudinit.Part{script("00-a.sh", "echo a\n"), script("00-b.sh", "#!/bin/sh\n")},
+			[]string{"pre-nodeup b", "stays: 00-a.sh: it does not run today: it does not begin with #!, so the kernel does not know what runs it", "same: 1 script"}},
+		{"scripts of the same name", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\necho 1\n"), script("00 a.sh", "#!/bin/sh\necho 2\n"), script("00-a.sh", "#!/bin/sh\necho 3\n")},
+			[]string{"pre-nodeup a", "pre-nodeup a-2", "pre-nodeup a-3 (off)", "same: 2 scripts in their order"}},
+		{"CRLF", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\r\necho a\r\n")},
+			[]string{"pre-nodeup a", "same: 1 script"}},
+		{"an archive", "Node", []cloudinit.Part{{Name: "all", Type: cloudinit.TypeArchive, Content: "#cloud-config-archive\n- type: text/x-shellscript\n  filename: 00-x.sh\n  content: |\n    #!/bin/sh\n    echo x\n- type: text/cloud-config\n  content: |\n    packages: [jq]\n"}},
+			[]string{"pre-nodeup all", "pre-nodeup all-2", "same: 1 script, 1 key of cloud-config"}},
+		{"a part that replaces nodeup.sh", "Node", []cloudinit.Part{script("nodeup.sh", "#!/bin/sh\n"), script("00-a.sh", "#!/bin/sh\n")},
+			[]string{"stays: nodeup.sh: nodeup.sh replaces kops' own nodeup.sh, so that neither nodeup nor hooks would run",
+				"stays: 00-a.sh: nodeup.sh replaces kops' own nodeup.sh, so that neither nodeup nor hooks would run", "same: 2 scripts in their order"}},
+		{"an include", "Node", []cloudinit.Part{{Name: "i", Type: "text/x-include-url", Content: "#include\nhttp://example.com/x\n"}, script("00-a.sh", "#!/bin/sh\n")},
+			[]string{"pre-nodeup a", "stays: i: what becomes of it is decided on the node: it includes what its URLs serve when the node boots", "same: 1 script"}},
+		{"a cloud-config that nobody can read stays, and no other for it", "Node", []cloudinit.Part{config("a.yaml", "\tx: y\n"), config("b.yaml", "packages: [jq]\n")},
+			[]string{"pre-nodeup b", "stays: a.yaml: no node gets it today: it is no YAML that cloud-init can read: found tab, which cannot begin anything here", "same: 1 key of cloud-config"}},
+		{"a file that is fetched", "Node", []cloudinit.Part{config("a.yaml", "write_files:\n- {path: /etc/x, source: {uri: 'http://example.com/x'}}\nruncmd: [echo a]\n"), script("00-b.sh", "#!/bin/sh\n")},
+			[]string{"pre-nodeup b", "stays: a.yaml: /etc/x is fetched from http://example.com/x without a checksum: make it a hook's file with url and sha256", "same: 2 scripts in their order, 1 file"}},
+		{"a bastion", "Bastion", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\n"), config("b.yaml", "bootcmd: [echo b]\n")},
+			[]string{"boot b", "stays: 00-a.sh: a bastion has no kubelet: its hooks are of phase boot, which runs on every boot", "same: 2 scripts in their order"}},
+		{"values that YAML reads in its own ways", "Node", []cloudinit.Part{config("a.yaml", "a:\n  b: yes\n  c: 0755\n  d: 1:30\n  e: 'yes'\n  f: 1e3\n  g: ~\n  h: []\n  i: {}\n  j: \"\\u2192\"\n  k: 2001-01-01x\n  l: ''\n  m: |\n    x\n     y\n  n: -.inf\n  '5': \"a: b\"\n  'on': on\n- x\n"), config("b.yaml", "a:\n  b: yes\n  c: 0755\n  d: 1:30\n  e: 'yes'\n  f: 1e3\n  g: ~\n  h: []\n  i: {}\n  j: \"\\u2192\"\n  k: 2001-01-01x\n  l: ''\n  m: |\n    x\n     y\n  n: -.inf\n  '5': \"a: b\"\n  'on': on\n  o: [[a, {b: c}], [[]], '#', 'a #b']\n")},
+			[]string{"pre-nodeup b", "stays: a.yaml: no node gets it today: it is no YAML that cloud-init can read: expected the end of the block, found '-'", "same: 1 key of cloud-config"}},
+		{"a date", "Node", []cloudinit.Part{config("a.yaml", "a: {b: 2001-01-01}\n")},
+			[]string{"stays: a.yaml: a.b is a date, which cannot be passed through", "same: 1 key of cloud-config"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, adoptParts(t, c.role, c.parts).lines()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

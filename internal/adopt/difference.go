@@ -1,0 +1,221 @@
+package adopt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pmezard/go-difflib/difflib"
+
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+)
+
+func (p *Proof) differ(format string, args ...any) {
+	p.Differences = append(p.Differences, fmt.Sprintf(format, args...))
+}
+
+func (p *Proof) broken(format string, args ...any) {
+	p.Broken = append(p.Broken, fmt.Sprintf(format, args...))
+}
+
+// compareRuns compares what runs: each thing that runs today must run then, in the same order, at the same time.
+func (p *Proof) compareRuns(now, later *seen) {
+	order := map[Moment]int{EarlyBoot: 0, BeforeNodeup: 1, BesideNodeup: 2, AfterNodeup: 3}
+	slices.SortStableFunc(later.runs, func(a, b effect) int { return order[a.moment] - order[b.moment] }) // hooks come behind parts that stay
+	match := make([]int, len(now.runs))                                                                   // in later.runs, -1 is nowhere
+	used := make([]bool, len(later.runs))
+	for i, t := range now.runs {
+		match[i] = -1
+		for j, l := range later.runs {
+			if !used[j] && l.content == t.content {
+				match[i], used[j] = j, true
+				break
+			}
+		}
+	}
+	p.matchAppends(now, later, used)
+	p.matchChanged(now, later, match, used)
+	last, before := -1, ""
+	for i, t := range now.runs {
+		j := match[i]
+		if j < 0 {
+			p.broken("%s runs today, and no longer then", t.name)
+			continue
+		}
+		l := later.runs[j]
+		if j < last {
+			p.differ("%s runs after %s today, and before it then", t.name, before)
+		}
+		last, before = max(last, j), t.name
+		if t.moment != l.moment {
+			p.differ("%s runs %s today, and %s then", t.name, t.moment, l.moment)
+		}
+		if t.every != l.every {
+			p.broken("%s runs on every boot %s", t.name, map[bool]string{true: "today, and once then", false: "then, and once today"}[t.every])
+		}
+		if t.content == l.content {
+			p.Runs++
+			continue
+		}
+		p.differ("%s is not the same then:%s", t.name, diff(t.content, l.content))
+	}
+	for j, l := range later.runs {
+		if !used[j] {
+			p.broken("%s runs then, and not today", l.name)
+		}
+	}
+}
+
+// matchChanged pairs what is left by what it has most in common: its text but for characters that change on the way.
+func (p *Proof) matchChanged(now, later *seen, match []int, used []bool) {
+	for i, t := range now.runs {
+		for j, l := range later.runs {
+			if match[i] < 0 && !used[j] && ascii(l.content) == t.content {
+				match[i], used[j] = j, true
+			}
+		}
+	}
+}
+
+// ascii is what becomes of a text in a part that kops declares to be 7bit.
+func ascii(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		switch {
+		case c < 0x100:
+			b.WriteRune(c)
+		case c < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, c)
+		}
+	}
+	return b.String()
+}
+
+// matchAppends finds the scripts that append what write_files appends today. They run before nodeup.
+func (p *Proof) matchAppends(now, later *seen, used []bool) {
+	for _, t := range now.appends {
+		if i := slices.IndexFunc(later.appends, func(l effect) bool { return l == t }); i >= 0 {
+			later.appends = slices.Delete(later.appends, i, i+1)
+			p.Files++
+			continue
+		}
+		found := false
+		for j, l := range later.runs {
+			if !found && !used[j] && l.content == t.content && l.moment == BeforeNodeup && !l.every {
+				found, used[j] = true, true
+			}
+		}
+		if !found {
+			p.broken("write_files appends to %s today, and nothing does then", t.name)
+			continue
+		}
+		p.Files++
+	}
+}
+
+func (p *Proof) compareFiles(now, later *seen) {
+	for _, path := range slices.Sorted(maps.Keys(now.files)) {
+		t, l := now.files[path], later.files[path]
+		switch {
+		case l == nil:
+			p.broken("%s is written today, and not then", path)
+			continue
+		case t.content != l.content:
+			p.broken("%s holds something else then:%s", path, diff(t.content, l.content))
+		}
+		if t.mode != l.mode {
+			p.broken("%s has mode %04o today, and %04o then", path, t.mode, l.mode)
+		}
+		if t.owner != l.owner {
+			p.broken("%s belongs to %s today, and to %s then", path, t.owner, l.owner)
+		}
+		if *t == *l {
+			p.Files++
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(later.files)) {
+		if now.files[path] == nil {
+			p.broken("%s is written then, and not today", path)
+		}
+	}
+}
+
+func (p *Proof) compareConfig(today, then *cloudinit.Result) {
+	now, later := rest(today.Config), rest(then.Config)
+	for _, e := range now.Entries {
+		l := later.Lookup(e.Key)
+		switch {
+		case e.Value.Kind == pyyaml.Null && (l == nil || l.Kind == pyyaml.Null):
+		case l == nil:
+			p.broken("cloud-config has %s today, and not then", e.Key.String())
+		case !same(e.Value, l):
+			p.broken("%s of cloud-config is %s today, and %s then", e.Key.String(), e.Value.Repr(), l.Repr())
+		default:
+			p.Keys++
+		}
+	}
+	for _, e := range later.Entries {
+		if now.Lookup(e.Key) == nil {
+			p.broken("cloud-config has %s then, and not today", e.Key.String())
+		}
+	}
+}
+
+// same is equality that tells 1 from true.
+func same(a, b *pyyaml.Value) bool { return pyyaml.Equal(a, b) && a.Repr() == b.Repr() }
+
+// rest is a configuration without what is compared by what it does.
+func rest(config *pyyaml.Value) *pyyaml.Value {
+	c := config.Copy()
+	c.Entries = slices.DeleteFunc(slices.Clone(c.Entries), func(e pyyaml.Entry) bool {
+		return e.Key.IsString() && (slices.Contains(commands, e.Key.Str) || e.Key.Str == "merge_how" || e.Key.Str == "merge_type")
+	})
+	return c
+}
+
+// moved tells of what is the same but for its time.
+func (p *Proof) moved(a *Adopted) {
+	var files []string
+	for _, h := range a.hooks {
+		for _, f := range h.files {
+			if !h.disabled && !slices.Contains(files, f.path) {
+				files = append(files, f.path)
+			}
+		}
+	}
+	var between []string
+	for _, e := range passedThrough(a.Today.Config).Entries {
+		between = append(between, e.Key.String())
+	}
+	if len(files) > 0 && len(between) > 0 {
+		p.differ("%s: written before cloud-init does %s today, and after it then", strings.Join(files, ", "), strings.Join(between, ", "))
+	}
+	for _, r := range a.Today.Runs {
+		const folder = "/var/lib/cloud/instance"
+		if i := strings.Index(r.Content, folder); i >= 0 && a.takes(r.Part) {
+			word := strings.FieldsFunc(r.Content[i:], func(c rune) bool { return strings.ContainsRune(" \t\n\"';|&)<>", c) })[0]
+			if strings.Contains(word, "/scripts") {
+				p.differ("%s names %s, where hooks are not: they are in /opt/kopshook/hooks", r.Name, word)
+			}
+		}
+	}
+}
+
+// diff shows which lines of two texts differ.
+func diff(a, b string) string {
+	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(a), B: difflib.SplitLines(b), Context: 0})
+	if err != nil {
+		return ""
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "@@") {
+			out.WriteString("\n  " + strings.TrimRight(line, "\n"))
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,363 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/adopt"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+func adoptCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "adopt",
+		Usage:     "make a spec of user data that was written by hand",
+		UsageText: "kopshook adopt [-g GROUP] [-o SPEC [-w]] FILE... | -",
+		Description: `Prints a hook spec that does what the hand-written parts of spec.additionalUserData do, when they do it today: scripts,
+boothooks, cloud-config with its files and commands. Instance groups with the same parts share a spec. Then it holds
+what the nodes would see against what they see today, by a model of cloud-init, and says what differs, line by line.
+What no node gets today, such as a list that another part replaces, is in the spec too, with enabled: false.
+
+With -o the spec is written to a file that is not there yet. With -w as well, the manifests get the hooks in place of
+the parts that were adopted, all files or none; parts that no hook can stand for stay as they are.
+
+Examples:
+   kops get ig --name my.cluster -o yaml | kopshook adopt -
+   kopshook adopt examples/adopt/cluster.yaml > hooks.yaml
+   kopshook adopt -o adopted.yaml -w cluster.yaml`,
+		Flags: append(planFlags(),
+			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the `FILE` to write the spec to (default: standard output)"},
+			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "put the hooks into the manifests, in place of the parts; needs -o"},
+			cloudInitFlag(),
+			imageConfigFlag(),
+		),
+		Action: adoptAction,
+	}
+}
+
+// adoption is an instance group whose parts are adopted.
+type adoption struct {
+	*adopt.Adopted
+	group *plan.Group
+	items []int // the places of the parts in the manifest
+
+	summary string
+}
+
+func adoptAction(c *cli.Context) error {
+	output, write := c.String("output"), c.Bool("write")
+	switch {
+	case write && slices.Contains(c.Args().Slice(), "-"):
+		return report.Hint("name the file", "standard input cannot be written in place")
+	case write && (output == "" || output == "-"):
+		return report.Hint("give it a file with -o", "-w takes parts out of manifests, so the spec that holds them has to be kept")
+	}
+	opts, err := modelOptions(c)
+	if err != nil {
+		return err
+	}
+	in, err := readInputs(c)
+	if err != nil {
+		return err
+	}
+	if err := in.needManifests("adopt"); err != nil {
+		return err
+	}
+	groups, err := in.adoptable(c, opts)
+	if err != nil {
+		return err
+	}
+	var all []*adopt.Adopted
+	for _, g := range groups {
+		all = append(all, g.Adopted)
+	}
+	spec := adopt.Specs(all)
+	if err := in.prove(c, spec, groups, write); err != nil {
+		return err
+	}
+	if err := in.finish(); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		fmt.Fprintln(in.stderr, g.summary)
+	}
+	if len(spec) == 0 {
+		return report.Hint("see above why the parts stay", "there is nothing that hooks could stand for")
+	}
+	if output == "" || output == "-" {
+		_, err = c.App.Writer.Write(spec)
+		return err
+	}
+	if err := in.keepAdopted(c.Context, output, spec, groups, write); err != nil {
+		return err
+	}
+	in.adviseNext(output, groups, write)
+	return nil
+}
+
+// adoptable makes hooks of the parts of all groups.
+func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption, error) {
+	planned, _, err := in.lintPlan(c)
+	if err != nil {
+		return nil, err
+	}
+	if planned, err = onlyGroups(planned, in.only); err != nil {
+		return nil, err
+	}
+	var groups []*adoption
+	for _, g := range planned {
+		a := &adoption{group: g}
+		ag := adopt.Group{Name: g.Name, Cluster: g.Cluster, Role: g.Role, Options: opts, Remarks: map[int][]string{}}
+		if ag.Options.Version == (cloudinit.Version{}) {
+			ag.Options.Version = cloudinit.VersionOf(g.Object.Spec.Image)
+		}
+		for i, u := range g.Object.Spec.AdditionalUserData {
+			if name, ours := strings.CutPrefix(u.Name, instancegroups.Prefix); ours {
+				ag.Reserved = append(ag.Reserved, hookOfPart(name))
+				continue
+			}
+			for _, s := range lint.Secrets(u.Content) {
+				ag.Remarks[len(a.items)] = append(ag.Remarks[len(a.items)], fmt.Sprintf("It holds %s, which every pod of the node may read (KH070).", s))
+			}
+			a.items = append(a.items, i)
+			ag.Parts = append(ag.Parts, cloudinit.Part(u))
+		}
+		for _, h := range g.Hooks {
+			ag.Reserved = append(ag.Reserved, h.Name)
+		}
+		if reason, no := g.CannotServe(); no && len(a.items) > 0 {
+			in.report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "", "", "instance group %q stays as it is: %s", g.Name, reason)
+			continue
+		}
+		if len(a.items) > 0 {
+			a.Adopted = adopt.Adopt(ag)
+			groups = append(groups, a)
+		}
+	}
+	if len(groups) == 0 && !in.report.HasErrors() {
+		in.report.Errorf(report.Position{}, "", "kopshook new writes a spec to begin with", "no instance group has user data that somebody wrote by hand and hooks could stand for")
+		return nil, in.finish()
+	}
+	return groups, nil
+}
+
+// prove decodes the spec, generates with it, and compares. What it has to say goes into the report and, as a summary, to
+// standard error.
+func (in *inputs) prove(c *cli.Context, spec []byte, groups []*adoption, write bool) error {
+	docs := slices.Clone(in.specs)
+	if len(spec) > 0 {
+		docs = append(docs, hookspec.Decode("adopted", spec, &in.report)...)
+	}
+	manifests := in.manifests
+	for _, g := range groups {
+		if len(g.Taken) > 0 {
+			g.group.TakeUserData(g.takenItems(), nil)
+		}
+	}
+	planned := plan.Make(c.Context, docs, manifests, newLoader(c), &in.report)
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if in.report.HasErrors() {
+		return in.finish()
+	}
+	if write {
+		in.sizes.tooLarge = report.Error
+	}
+	if err := in.checkSizes(c.Context, planned); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		i := slices.IndexFunc(planned, func(p *plan.Group) bool { return p.Group == g.group.Group })
+		g.group = planned[i]
+		proof, err := g.compare()
+		if err != nil {
+			return err
+		}
+		in.reportAdoption(g, proof)
+		if write {
+			in.refuseStrangers(g)
+		}
+	}
+	return nil
+}
+
+func (g *adoption) takenItems() []int {
+	var items []int
+	for _, part := range g.Taken {
+		items = append(items, g.items[part])
+	}
+	return items
+}
+
+// compare compares by the hooks of the adopted spec alone.
+func (g *adoption) compare() (*adopt.Proof, error) {
+	ig := generator.InstanceGroup{Cluster: g.group.Cluster, Name: g.group.Name, Role: g.group.Role}
+	var then adopt.Then
+	mine := g.Hooks()
+	for _, h := range g.group.Resolved {
+		if slices.ContainsFunc(mine, func(m adopt.Hook) bool { return m.Enabled && m.Name == h.Name }) {
+			then.Hooks = append(then.Hooks, h)
+		}
+	}
+	if len(then.Hooks) > 0 {
+		var err error
+		if then.Files, err = generator.Files(ig, g.group.Runtime, then.Hooks); err != nil {
+			return nil, err
+		}
+		then.Parts = g.group.Parts
+	}
+	return g.Compare(then), nil
+}
+
+// reportAdoption says what stays, what is lost today and what differs then.
+func (in *inputs) reportAdoption(g *adoption, proof *adopt.Proof) {
+	group := report.Position{File: g.group.Manifest.Name, Line: g.group.Line}
+	user := make([]cloudinit.Part, len(g.Parts))
+	copy(user, g.Parts)
+	l := &lint.Group{Group: g.group.Group, File: g.group.Manifest.Name, Source: in.sources[g.group.Manifest.Name], Parts: user}
+	for i := range g.Parts {
+		if reason, kept := g.Kept[i]; kept {
+			pos := report.Position{File: g.group.Manifest.Name}
+			pos.Line, pos.Col = g.group.Position("spec", "additionalUserData", strconv.Itoa(g.items[i]), "name")
+			in.report.Warnf(pos, "", "", "part %q of instance group %q stays: %s", g.Parts[i].Name, g.Name, reason)
+		}
+	}
+	for _, f := range lint.Check(l, lint.Options{Options: g.Options}) {
+		if f.Code == "KH070" {
+			f.Severity = report.Warning
+			in.report.Add(f.Finding)
+		}
+	}
+	places := lint.NewPlaces(l)
+	for _, loss := range g.Today.Lost {
+		if !slices.Contains(g.Taken, loss.Part) {
+			continue
+		}
+		what := fmt.Sprintf("%s of part %q", loss.What, loss.Name)
+		if loss.What == "the part" || loss.What == "the script" {
+			what = fmt.Sprintf("part %q", loss.Name)
+		}
+		if loss.Kind == cloudinit.Changed {
+			in.report.Warnf(places.Of(loss.At), "", "", "%s changes today: %s", what, loss.Why)
+			continue
+		}
+		remedy := ""
+		if off := switchedOff(g.HooksOf(loss.Part)); len(off) > 0 {
+			remedy = "look at " + strings.Join(off, ", ") + " in the spec, with enabled: false"
+		}
+		in.report.Warnf(places.Of(loss.At), "", remedy, "%s is lost today: %s", what, loss.Why)
+	}
+	for _, d := range proof.Differences {
+		first, lines, _ := strings.Cut(d, "\n")
+		in.report.Add(report.Finding{Severity: report.Warning, Position: group, Message: fmt.Sprintf("instance group %q: %s", g.Name, first), Detail: lines})
+	}
+	for _, b := range proof.Broken {
+		in.report.Errorf(group, "", "this is a mistake of kopshook: please report it with the manifest", "instance group %q: %s", g.Name, b)
+	}
+	g.summary = g.summarize(proof)
+}
+
+// switchedOff names the hooks that are not enabled.
+func switchedOff(hooks []adopt.Hook) []string {
+	var names []string
+	for _, h := range hooks {
+		if !h.Enabled {
+			names = append(names, "hook "+h.Name)
+		}
+	}
+	return names
+}
+
+// summarize says what became of each part, and what is the same.
+func (g *adoption) summarize(proof *adopt.Proof) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "instance group %s:\n", g.Name)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for i, p := range g.Parts {
+		var hooks []string
+		for _, h := range g.HooksOf(i) {
+			how := string(h.Phase)
+			if !h.Enabled {
+				how += ", enabled: false"
+			}
+			hooks = append(hooks, fmt.Sprintf("%s (%s)", h.Name, how))
+		}
+		if !slices.Contains(g.Taken, i) {
+			hooks = []string{"stays"}
+		}
+		fmt.Fprintf(t, "  %q\t%s\n", p.Name, strings.Join(hooks, ", "))
+	}
+	t.Flush() // it cannot fail
+	fmt.Fprintf(&b, "  the same by the model: %s", proof.Same())
+	if n := len(proof.Differences); n > 0 {
+		fmt.Fprintf(&b, "; %d differences, see above", n)
+	}
+	return b.String()
+}
+
+// refuseStrangers finds hooks in the manifest that no spec stands for: writing would take them out.
+func (in *inputs) refuseStrangers(g *adoption) {
+	for _, u := range g.group.Object.Spec.AdditionalUserData {
+		name, ours := strings.CutPrefix(u.Name, instancegroups.Prefix)
+		if ours && !slices.ContainsFunc(g.group.Parts, func(p generator.UserData) bool { return p.Name == u.Name }) {
+			in.report.Errorf(report.Position{File: g.group.Manifest.Name, Line: g.group.Line}, "", "give the specs that it has its hooks from with -f",
+				"instance group %q has %s, which none of the specs makes", g.Name, name)
+		}
+	}
+}
+
+// keepAdopted writes the spec and, if asked to, the manifests: all or none.
+func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, groups []*adoption, write bool) error {
+	var changes []change
+	if write {
+		for _, g := range groups {
+			if len(g.Taken) > 0 {
+				g.group.SetUserData(g.group.PlannedUserData())
+			}
+		}
+		for _, m := range in.manifests {
+			data, err := m.Bytes()
+			if err != nil {
+				in.addManifestError(err)
+				continue
+			}
+			if string(data) != string(in.sources[m.Name]) {
+				changes = append(changes, change{m.Name, data})
+			}
+		}
+		if err := in.finish(); err != nil {
+			return err
+		}
+	}
+	if err := create(output, string(spec)); err != nil {
+		return err
+	}
+	if err := writeFiles(ctx, changes); err != nil {
+		os.Remove(output)
+		return err
+	}
+	return nil
+}
+
+func (in *inputs) adviseNext(output string, groups []*adoption, written bool) {
+	if written {
+		fmt.Fprintf(in.stderr, "%s is written, and its hooks are in the manifests: read both, and keep them together\n", output)
+		return
+	}
+	fmt.Fprintf(in.stderr, "%s is written: read it. The parts are still in the manifests; kopshook adopt -w puts the hooks in their place\n", output)
+}
