@@ -165,6 +165,7 @@ func TestWhatIsFine(t *testing.T) {
 		{"appending what is not there yet", config("bootcmd:", "- grep -q x /etc/hosts || echo x >> /etc/hosts", "- if ! grep -q y /etc/hosts; then echo y >> /etc/hosts; fi")},
 		{"appending to a log", config("bootcmd:", "- date >> /var/log/boots.log", "- date >> /run/x")},
 		{"a download that is checked", script("curl -fsSLo /run/x https://x.example.com/x", "sha256sum -c /etc/x.sum")},
+		{"a question whether somebody answers", script("curl -sS -o /dev/null https://x.example.com/v2/", "wget -q -O /dev/null https://x.example.com/")},
 		{"the metadata service", script("curl -s -o /run/id http://169.254.169.254/latest/meta-data/instance-id")},
 		{"a file that bootcmd writes itself", config("bootcmd:", "- echo x > /etc/agent.conf", "write_files:", "- path: /etc/agent.conf", "  content: x")},
 		{"no secrets", script("TOKEN=$(cat /run/token)", `password="${PASSWORD:?}"`, "curl -H \"Authorization: Bearer $TOKEN\" https://x.example.com/api", "PASSWORD_FILE=/etc/pw", "secret_name=changeme-please")},

@@ -133,7 +133,11 @@ func checkDownload(p adder, s *shellText, i int, pos report.Position) {
 	p.add("KH065", pos, fmt.Sprintf("what %s fetches is not checked: nodes that boot tomorrow may get something else", c.name()))
 }
 
+// savesFile says whether what curl or wget gets is kept: nothing is, where a script only asks whether somebody answers.
 func savesFile(c *command) bool {
+	if c.has("/dev/null", "-o/dev/null", "--output=/dev/null", "-O/dev/null") {
+		return false
+	}
 	if c.is("wget") {
 		return !c.has("-O-", "--spider") && !strings.Contains(strings.Join(c.words, " "), "-O -")
 	}
