@@ -130,7 +130,7 @@ func inCluster(t *testing.T, name string) []string {
 		}
 		for _, o := range list.Items {
 			name := o.GetName()
-			if strings.Contains(name, ".runner.") {
+			if strings.Contains(name, ".runner-") {
 				name = "RUNNER"
 			}
 			out = append(out, kind+" "+name)

@@ -1,6 +1,7 @@
 package addon
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,9 +32,9 @@ type Options struct {
 
 // Input is what an addon is made of.
 type Input struct {
-	Specs   []*hookspec.Doc
-	Cluster string  // "" when it is not known
-	Groups  []Group // of that cluster; nil when they are not known
+	Specs   []*hookspec.Doc // in any order
+	Cluster string          // "" when it is not known
+	Groups  []Group         // of that cluster; nil when they are not known
 	// Read returns hooks with their bytes and reports what cannot be read.
 	Read func([]hookspec.Resolved) []generator.Hook
 	Options
@@ -56,6 +57,10 @@ type Addon struct {
 
 // Build makes the addon. It reports all that is wrong; the result is of use only when r has no errors.
 func Build(in Input, r *report.Report) *Addon {
+	in.Specs = slices.Clone(in.Specs)
+	slices.SortStableFunc(in.Specs, func(x, y *hookspec.Doc) int {
+		return cmp.Compare(x.Spec.Metadata.Name, y.Spec.Metadata.Name)
+	})
 	in.setDefaults()
 	in.check(r)
 	b := &builder{Input: in, r: r, names: map[string]report.Position{}}

@@ -202,8 +202,8 @@ func TestLargeHookIsSplit(t *testing.T) {
 		slices.Sort(keys)
 		got[m.Name] = keys
 	}
-	want := map[string][]string{"kopshook.s.large": {sumsFile}, "kopshook.s.large.2": {"script.a"},
-		"kopshook.s.large.3": {"script.b", "script.c"}, "kopshook.s.large.4": {"script.d"}}
+	want := map[string][]string{"kopshook.s.large": {sumsFile}, "kopshook.s.large.part.2": {"script.a"},
+		"kopshook.s.large.part.3": {"script.b", "script.c"}, "kopshook.s.large.part.4": {"script.d"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -222,13 +222,14 @@ func TestBuildIsDeterministic(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.Reverse(groups)
+	slices.Reverse(specs)
 	for range 10 {
 		again, err := build(t, Input{Groups: groups, Options: Options{Status: true}}, specs...).Files()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(first, again); diff != "" {
-			t.Fatalf("another order of instance groups gives other bytes:\n%s", diff)
+			t.Fatalf("another order of specs and instance groups gives other bytes:\n%s", diff)
 		}
 	}
 }

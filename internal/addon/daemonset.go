@@ -143,7 +143,7 @@ func (b *builder) runner() *corev1.ConfigMap {
 }
 
 func (b *builder) runnerName() string {
-	return fmt.Sprintf("%s.runner.%s", b.Name, sum(slices.Concat(templates.Run, templates.Hook))[:12])
+	return fmt.Sprintf("%s.runner-%s", b.Name, sum(slices.Concat(templates.Run, templates.Hook))[:12])
 }
 
 // priorityClass is above all workloads, and below kops' own: kops validate cluster, and with it a rolling update,

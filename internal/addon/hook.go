@@ -86,7 +86,8 @@ func (b *builder) checkFiles(h *hookspec.Resolved, files []hookFile) {
 	}
 }
 
-// configMaps spreads the files over as many ConfigMaps as they take, in order.
+// configMaps spreads the files over as many ConfigMaps as they take, in order. Their names cannot meet: those of a hook
+// have three words, of a variant's hook four, and of parts two more.
 func (b *builder) configMaps(name, spec string, files []hookFile) []*corev1.ConfigMap {
 	var out []*corev1.ConfigMap
 	size := 0
@@ -94,7 +95,7 @@ func (b *builder) configMaps(name, spec string, files []hookFile) []*corev1.Conf
 		if len(out) == 0 || size+len(f.content) > maxConfigMap {
 			part := name
 			if len(out) > 0 {
-				part = fmt.Sprintf("%s.%d", name, len(out)+1)
+				part = fmt.Sprintf("%s.part.%d", name, len(out)+1)
 			}
 			out = append(out, b.configMap(part, spec))
 			size = 0

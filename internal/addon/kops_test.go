@@ -151,7 +151,7 @@ func TestKopsPrunes(t *testing.T) {
 					kind := map[string]string{"configmaps": "ConfigMap", "daemonsets": "DaemonSet", "serviceaccounts": "ServiceAccount",
 						"clusterrolebindings": "ClusterRoleBinding", "priorityclasses": "PriorityClass"}[d.GetResource().Resource]
 					object := d.GetName()
-					if strings.HasPrefix(object, "kopshook.runner.") {
+					if strings.HasPrefix(object, "kopshook.runner-") {
 						object = "RUNNER"
 					}
 					gone = append(gone, kind+" "+object)

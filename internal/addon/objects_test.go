@@ -126,9 +126,14 @@ func FuzzNames(f *testing.F) {
 		if found.HasErrors() && name != "status" {
 			t.Fatal(findings(found))
 		}
+		seen := map[string]bool{}
 		for _, object := range a.Objects {
 			meta := object.(metav1.Object)
 			what := fmt.Sprintf("%T %s", object, meta.GetName())
+			if seen[what] {
+				t.Errorf("%s is there twice", what)
+			}
+			seen[what] = true
 			if errs := validation.IsDNS1123Subdomain(meta.GetName()); len(errs) > 0 {
 				t.Errorf("%s: name: %v", what, errs)
 			}
