@@ -128,6 +128,7 @@ ExecStart=/usr/bin/python3 /srv/web.py
 // webServer serves /srv/web/HOST on 127.0.0.1, and says to the timeline what was asked for.
 const webServer = `import http.server, os, socket, ssl, subprocess
 class Handler(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1" # apt with OpenSSL minds how a connection is closed
     def translate_path(self, path):
         return super().translate_path("/" + self.headers["Host"] + path)
     def log_message(self, *words):
