@@ -22,7 +22,7 @@ type block struct {
 	text string
 }
 
-// TestDocs runs the code blocks of README.md and docs/: a reader copies them.
+// TestDocs runs the code blocks of README.md, docs/ and docs/recipes/: a reader copies them.
 //
 //	sh        is run with bash -eo pipefail, in a copy of examples/ with a stand-in kops; commands that look for findings may
 //	          exit 1
