@@ -62,7 +62,7 @@ idle() {
 # One pod at a time has a hook, though a rollout, where pods are deleted by force, may have two on a node. A pod that is
 # gone has nothing.
 take() {
-  until node /bin/sh -c 'set -C; echo "$1" > "$0"' "$lock" $$ 2> /dev/null; do
+  until node /bin/sh -c 'echo "$1" > "$0.$1" && ln "$0.$1" "$0"; took=$?; rm "$0.$1"; exit $took' "$lock" $$ 2> /dev/null; do
     holder=$(node cat "$lock")
     if grep -qs /kopshook/run.sh "/proc/$holder/cmdline"; then say 'waits for another pod'; else node rm -f "$lock"; fi
     slowly sleep 2
