@@ -37,6 +37,7 @@ type Adopted struct {
 	Kept map[int]string
 
 	hooks []*hook
+	left  map[int]string // parts of which something is in no hook, and why nodes do not get it
 }
 
 // Adopt makes hooks of a group's parts.
@@ -46,7 +47,7 @@ func Adopt(g Group) *Adopted {
 	a.keep()
 	for {
 		a.makeHooks()
-		if !a.settle() && !a.spoiled() {
+		if !a.unsaved() && !a.settle() && !a.spoiled() {
 			break
 		}
 	}
@@ -257,6 +258,7 @@ func (a *Adopted) spoiled() bool {
 	for _, l := range r.Lost {
 		if l.Part < kept && l.Part >= 0 && l.Kind != cloudinit.LostPart {
 			why = fmt.Sprintf("in %s, %s is lost: %s", l.Name, l.What, l.Why)
+			break
 		}
 	}
 	a.keepAll("hooks would not arrive next to what stays: %s; mend that first", why)

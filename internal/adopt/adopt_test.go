@@ -2,6 +2,7 @@ package adopt_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,6 +96,10 @@ func script(name, content string) cloudinit.Part {
 	return cloudinit.Part{Name: name, Type: cloudinit.TypeShellScript, Content: content}
 }
 
+func boothook(name, content string) cloudinit.Part {
+	return cloudinit.Part{Name: name, Type: cloudinit.TypeBoothook, Content: content}
+}
+
 func config(name, content string) cloudinit.Part {
 	return cloudinit.Part{Name: name, Type: cloudinit.TypeCloudConfig, Content: "#cloud-config\n" + content}
 }
@@ -129,6 +134,15 @@ func TestAdopt(t *testing.T) {
 			[]string{"post-nodeup a (off)", "same: nothing"}},
 		{"a key that is there twice", "Node", []cloudinit.Part{config("a.yaml", "packages: [a]\npackages: [b]\n")},
 			[]string{"pre-nodeup a", "pre-nodeup a-2 (off)", "same: 1 key of cloud-config"}},
+		{"a key that is there twice further down", "Node", []cloudinit.Part{config("a.yaml", "ntp: {servers: [a], servers: [b]}\n")},
+			[]string{"pre-nodeup a", "same: 1 key of cloud-config"}},
+		{"a part of which nothing is merged", "Node", []cloudinit.Part{config("a.yaml", "packages: [a]\n"), config("b.yaml", "merge_how: list(append)\ntimezone: UTC\nruncmd: [echo b]\n")},
+			[]string{"pre-nodeup a", "pre-nodeup b (off)", "post-nodeup b-runcmd (off)", "same: 1 key of cloud-config"}},
+		{"a part that says what another says", "Node", []cloudinit.Part{config("a.yaml", "packages: [a]\n"), config("b.yaml", "packages: [a]\n")},
+			[]string{"pre-nodeup b", "same: 1 key of cloud-config"}},
+		{"an entry that makes write_files stop", "Node", []cloudinit.Part{config("a.yaml", "write_files:\n- {path: /etc/, content: x}\n- {path: /etc/y, content: y}\n"), script("00-b.sh", "#!/bin/sh\n")},
+			[]string{"stays: a.yaml: /etc/ is lost today: /etc is a folder, and an entry that fails stops write_files",
+				"stays: 00-b.sh: hooks would not arrive next to what stays: in a.yaml, /etc/ is lost: /etc is a folder, and an entry that fails stops write_files; mend that first", "same: 1 script"}},
 		{"an owner who is not there yet", "Node", []cloudinit.Part{config("a.yaml", "write_files:\n- {path: /etc/x, content: x, owner: 'me:me'}\n- {path: /etc/y, content: y}\n")},
 			[]string{"pre-nodeup a", "pre-nodeup a-2 (off)", "same: 1 file"}},
 		{"a script with a letter that kops loses", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\n# f\u00fcr\n")},
@@ -162,6 +176,26 @@ func TestAdopt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, adoptParts(t, c.role, c.parts).lines()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestComments holds what stands beside hooks in the spec.
+func TestComments(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		part cloudinit.Part
+		want string
+	}{
+		{"a key that is there twice further down", config("a.yaml", "ntp: {servers: [a], servers: [b]}\n"), "# ntp.servers is written twice, and the last one counts, not ['a']."},
+		{"a name that would end the comment", script("00-a\u2028\"x: y.sh", "#!/bin/sh\n"), "  # From 00-a \"x: y.sh.\n"},
+		{"a script beside nodeup", script("tune.sh", "#!/bin/sh\n"), "# Today it runs beside nodeup, and nothing waits for it."},
+		{"what no node gets", script("00-a.sh", "#!/bin/sh\n# \u00fc\n"), "# No node runs it today: a character below U+0100 that is not ASCII"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if out := adoptParts(t, "Node", []cloudinit.Part{c.part}); !strings.Contains(out.spec, c.want) {
+				t.Errorf("no %q in\n%s", c.want, out.spec)
 			}
 		})
 	}

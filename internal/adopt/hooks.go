@@ -46,7 +46,7 @@ const (
 
 // makeHooks makes hooks of all that runs today and is taken over, in the order in which it runs.
 func (a *Adopted) makeHooks() {
-	a.hooks = nil
+	a.hooks, a.left = nil, map[int]string{}
 	for i := range a.Today.Runs {
 		r := &a.Today.Runs[i]
 		if !a.takes(r.Part) {

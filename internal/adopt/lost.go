@@ -64,33 +64,113 @@ func (a *Adopted) addLostScript(l cloudinit.Loss) {
 	h.comment = append(h.comment, fmt.Sprintf("No node runs it today: %s. To run it, remove enabled: false.", l.Why))
 }
 
-// addLostKey adds all that a part says under a key of which something is lost.
+// addLostKey adds all that a part says under a key of which something is lost, or under all keys.
 func (a *Adopted) addLostKey(l cloudinit.Loss, key string) {
 	why := fmt.Sprintf("%s is lost today: %s. To have it, remove enabled: false and what stands twice.", l.What, l.Why)
+	saved := false
 	for _, f := range a.Today.Parts {
 		if f.Part != l.Part || f.Config == nil {
 			continue
 		}
-		for _, e := range slices.Concat(f.Config.Entries, f.Config.Shadowed) {
-			shadowed := slices.ContainsFunc(f.Config.Shadowed, func(s pyyaml.Entry) bool { return s.Value == e.Value })
-			if e.Key.IsString() && e.Key.Str == key && (shadowed || l.Kind != cloudinit.LostKey || l.Path != key) {
-				a.addLostValue(l.Part, e, why)
+		if l.Kind == cloudinit.LostKey {
+			saved = a.addShadowed(f, l.Path) || saved
+			continue
+		}
+		for _, e := range f.Config.Entries {
+			if e.Key.IsString() && (e.Key.Str == key || key == "") {
+				saved = a.addLostValue(l.Part, e, why) || saved
 			}
 		}
 	}
+	if !saved {
+		a.left[l.Part] = fmt.Sprintf("%s is lost today: %s", l.What, l.Why)
+	}
 }
 
-// addLostValue adds a key of cloud-config as a hook, by what the model says of it where it stands alone.
-func (a *Adopted) addLostValue(part int, e pyyaml.Entry, why string) {
+// addShadowed keeps what a later key of the same name replaces: as a hook, or in a comment where it stands further down.
+func (a *Adopted) addShadowed(f cloudinit.Fate, path string) bool {
+	saved := false
+	for _, e := range f.Config.Shadowed {
+		if e.Key.String() == path {
+			saved = a.addLostValue(f.Part, e, path+" is written twice today, and the last one counts. This is another one.") || saved
+		}
+	}
+	for _, text := range shadowedBelow(f.Config, "", path) {
+		for _, h := range a.hooks {
+			if slices.Contains(h.parts, f.Part) && !saved {
+				h.comment = append(h.comment, fmt.Sprintf("%s is written twice, and the last one counts, not %s.", path, text))
+				saved = true
+			}
+		}
+	}
+	return saved
+}
+
+// shadowedBelow returns the values at a path below the top that a later key replaces.
+func shadowedBelow(v *pyyaml.Value, at, path string) []string {
+	var found []string
+	if at != "" {
+		for _, e := range v.Shadowed {
+			if at+"."+e.Key.String() == path {
+				found = append(found, e.Value.Repr())
+			}
+		}
+	}
+	for _, e := range v.Entries {
+		if e.Value != nil {
+			found = append(found, shadowedBelow(e.Value, strings.TrimPrefix(at+"."+e.Key.String(), "."), path)...)
+		}
+	}
+	for i, item := range v.Items {
+		found = append(found, shadowedBelow(item, fmt.Sprintf("%s[%d]", at, i), path)...)
+	}
+	return found
+}
+
+// unsaved keeps parts that would be gone: of which something is neither on the nodes nor in a hook. It says whether hooks
+// have to be made anew for that.
+func (a *Adopted) unsaved() bool {
+	for i := range a.Parts {
+		why, left := a.left[i]
+		if !left && a.takes(i) && len(a.HooksOf(i)) == 0 && !a.repeats(i) {
+			why, left = "nothing of it reaches a node today", true
+		}
+		if left && a.takes(i) {
+			a.keepPart(i, "%s", why)
+			a.keepConfig()
+			return true
+		}
+	}
+	return false
+}
+
+// repeats says whether a part is cloud-config that says only what others say, too.
+func (a *Adopted) repeats(part int) bool {
+	for _, l := range a.Today.Lost {
+		if l.Part == part {
+			return false
+		}
+	}
+	return slices.ContainsFunc(a.Today.Parts, func(f cloudinit.Fate) bool { return f.Part == part && f.Config != nil })
+}
+
+// addLostValue adds a key of cloud-config as a hook, by what the model says of it where it stands alone. It says whether
+// all of it is there.
+func (a *Adopted) addLostValue(part int, e pyyaml.Entry, why string) bool {
 	say := func(h *hook) { h.comment = append(h.comment, why) }
 	alone := &pyyaml.Value{Kind: pyyaml.Dict, Entries: []pyyaml.Entry{e}}
 	if !slices.Contains(commands, e.Key.Str) {
-		if rest := passedThrough(alone); len(rest.Entries) > 0 && checkConfig(rest) == nil {
+		rest := passedThrough(alone)
+		if len(rest.Entries) > 0 && checkConfig(rest) == nil {
 			h := a.add(&hook{phase: hookspec.PreNodeup, disabled: true}, fromConfig, part)
 			h.set(e)
 			say(h)
+			return true
 		}
-		return
+		return len(rest.Entries) == 0
+	}
+	if e.Value.Kind == pyyaml.Null {
+		return true
 	}
 	var b strings.Builder
 	b.WriteString("#cloud-config\n")
@@ -107,6 +187,7 @@ func (a *Adopted) addLostValue(part int, e pyyaml.Entry, why string) {
 	}
 	r := cloudinit.ReadParts(nil, a.Role, []cloudinit.Part{{Name: "x.yaml", Type: cloudinit.TypeCloudConfig, Content: b.String()}}, opts)
 	var files *hook
+	whole := len(r.Lost) == 0 && r.Config.Get(e.Key.Str) != nil
 	for i := range r.Runs {
 		run := &r.Runs[i]
 		switch {
@@ -124,8 +205,11 @@ func (a *Adopted) addLostValue(part int, e pyyaml.Entry, why string) {
 			}
 			files.files = append(slices.DeleteFunc(files.files, func(f *file) bool { return f.path == run.File.Path }),
 				&file{path: run.File.Path, content: run.Content, mode: run.File.Mode, owner: owner(run.File)})
+		case run.File != nil:
+			whole = false
 		}
 	}
+	return whole
 }
 
 // mended makes strings of commands that YAML took for something else: "- echo a: b" is a mapping.

@@ -1,0 +1,117 @@
+package adopt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/adopt"
+	"kopshook.dev/kopshook/internal/cloudinit"
+)
+
+// TestProofFails changes what a spec would do: each change must be noticed.
+func TestProofFails(t *testing.T) {
+	parts := []cloudinit.Part{
+		script("00-a.sh", "#!/bin/sh\necho a\n"),
+		script("10-b.sh", "#!/bin/sh\necho b\n"),
+		config("c.yaml", "ntp: {servers: [x]}\nbootcmd: [echo c]\nruncmd: [echo d]\nwrite_files:\n- {path: /etc/x, content: x, permissions: '0600', owner: 'root:adm'}\n- {path: /etc/hosts, content: h, append: true}\n"),
+	}
+	find := func(hooks []generator.Hook, name string) *generator.Hook {
+		return &hooks[slices.IndexFunc(hooks, func(h generator.Hook) bool { return h.Name == name })]
+	}
+	for _, c := range []struct {
+		name   string
+		change func(hooks []generator.Hook) []generator.Hook
+		says   string // "" is that nothing is broken
+	}{
+		{"nothing", func(h []generator.Hook) []generator.Hook { return h }, ""},
+		{"a hook is missing", func(h []generator.Hook) []generator.Hook {
+			return slices.DeleteFunc(h, func(h generator.Hook) bool { return h.Name == "a" })
+		}, "00-a.sh runs today, and no longer then"},
+		{"bootcmd is missing", func(h []generator.Hook) []generator.Hook {
+			return slices.DeleteFunc(h, func(h generator.Hook) bool { return h.Name == "c-bootcmd" })
+		}, "bootcmd runs today, and no longer then"},
+		{"there is one more hook", func(h []generator.Hook) []generator.Hook {
+			return append(h, generator.Hook{Name: "z", Phase: generator.PreNodeup, Attempts: 1, Timeout: time.Second, Scripts: []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\n")}}})
+		}, "hook z runs then, and not today"},
+		{"a script is another", func(h []generator.Hook) []generator.Hook {
+			find(h, "b").Scripts = []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\necho B\n")}}
+			return h
+		}, "10-b.sh runs today, and no longer then"},
+		{"a script runs on every boot", func(h []generator.Hook) []generator.Hook { find(h, "b").EveryBoot = true; return h }, "10-b.sh runs on every boot then, and once today"},
+		{"a file's mode", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Mode = 0o644; return h }, "/etc/x has mode 0600 today, and 0644 then"},
+		{"a file's owner", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Owner = "root:root"; return h }, "/etc/x belongs to root:adm today, and to root:root then"},
+		{"a file's content", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Content = []byte("y"); return h }, "/etc/x holds something else then"},
+		{"a file's place", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Path = "/etc/y"; return h }, "/etc/x is written today, and not then"},
+		{"what is appended", func(h []generator.Hook) []generator.Hook {
+			return slices.DeleteFunc(h, func(h generator.Hook) bool { return h.Name == "c-append" })
+		}, "write_files appends to /etc/hosts today, and nothing does then"},
+		{"cloud-config", func(h []generator.Hook) []generator.Hook { find(h, "c").CloudConfig = nil; return h }, "cloud-config has ntp today, and not then"},
+		{"a value of cloud-config", func(h []generator.Hook) []generator.Hook {
+			var n yaml.Node
+			if err := yaml.Unmarshal([]byte("ntp: {servers: [y]}"), &n); err != nil {
+				t.Fatal(err)
+			}
+			find(h, "c").CloudConfig = n.Content[0]
+			return h
+		}, "ntp of cloud-config is {'servers': ['x']} today, and {'servers': ['y']} then"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := adoptParts(t, "Node", parts)
+			proof := out.Compare(thenOf(t, out.Adopted, c.change(out.hooks)))
+			if c.says == "" {
+				for _, b := range proof.Broken {
+					t.Error(b)
+				}
+				return
+			}
+			if !slices.ContainsFunc(proof.Broken, func(b string) bool { return strings.HasPrefix(b, c.says) }) {
+				t.Errorf("%q is not among %q", c.says, proof.Broken)
+			}
+		})
+	}
+	t.Run("hooks that a part which stays takes away", func(t *testing.T) {
+		out := adoptParts(t, "Node", parts)
+		then := thenOf(t, out.Adopted, out.hooks)
+		for i := range then.Parts {
+			then.Parts[i].Content = strings.Replace(then.Parts[i].Content, "\nmerge_how:", "\nx_merge_how:", 1)
+		}
+		if got := out.Compare(then).Broken; !slices.Contains(got, "the script of hook a does not arrive as it is") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// TestDifferencesAreSaid holds what is no mistake, but to be known.
+func TestDifferencesAreSaid(t *testing.T) {
+	out := adoptParts(t, "Node", []cloudinit.Part{
+		script("00-lib.sh", "#!/bin/sh\necho lib\n"),
+		script("10-use.sh", "#!/bin/sh\n. /var/lib/cloud/instance/scripts/00-lib.sh; echo\n"),
+		script("20-stays.sh", "#!bash\n"),
+	})
+	want := []string{
+		"20-stays.sh runs after 10-use.sh today, and before it then",
+		"10-use.sh names /var/lib/cloud/instance/scripts/00-lib.sh, where hooks are not: they are in /opt/kopshook/hooks",
+	}
+	if !slices.Equal(out.proof.Differences, want) {
+		t.Errorf("got %q, want %q", out.proof.Differences, want)
+	}
+}
+
+func thenOf(t *testing.T, a *adopt.Adopted, hooks []generator.Hook) adopt.Then {
+	t.Helper()
+	ig := generator.InstanceGroup{Cluster: a.Cluster, Name: a.Name, Role: a.Role}
+	parts, err := generator.Generate(ig, "v1", hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := generator.Files(ig, "v1", hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return adopt.Then{Hooks: hooks, Files: files, Parts: parts}
+}
