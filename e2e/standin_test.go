@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -40,9 +41,10 @@ type standIns struct {
 
 // aptRepo is a repository signed with the stand-in key.
 type aptRepo struct {
-	uri   string // "https://host/path"
-	suite string // "/" for a flat repository
-	debs  []deb
+	uri       string // "https://host/path"
+	suite     string // "/" for a flat repository
+	component string // "" is main
+	debs      []deb
 }
 
 // deb is a stand-in package, for every architecture. When it is installed, the timeline says "installed NAME".
@@ -67,7 +69,7 @@ func (s standIns) install(t *testing.T, n *node) {
 		}
 	}
 	write("/usr/local/bin/systemd-detect-virt", "#!/bin/sh\nexit 1\n")
-	for name, content := range repository("", s.archive, t) {
+	for name, content := range (aptRepo{suite: "/", debs: s.archive}).files(t) {
 		write("/srv/archive/"+name, content)
 	}
 	write("/etc/apt/sources.list", "deb [trusted=yes] file:/srv/archive /\n")
@@ -77,11 +79,7 @@ func (s standIns) install(t *testing.T, n *node) {
 		pages = map[string]string{}
 	}
 	for _, r := range s.repos {
-		dir := ""
-		if r.suite != "/" {
-			dir = "dists/" + r.suite + "/"
-		}
-		for name, content := range repository(dir, r.debs, t) {
+		for name, content := range r.files(t) {
 			pages[strings.TrimSuffix(r.uri, "/")+"/"+name] = content
 		}
 	}
@@ -147,31 +145,27 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s:
 server.serve_forever()
 `
 
-// repository returns the files of an apt repository by their paths; dir is where its indexes are, "" in a flat one.
-func repository(dir string, debs []deb, t *testing.T) map[string]string {
+// files returns the repository's files by their paths.
+func (r aptRepo) files(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	packages := ""
-	for _, d := range debs {
+	for _, d := range r.debs {
 		data := d.build(t)
-		file := fmt.Sprintf("pool/%s_%s_all.deb", d.name, strings.ReplaceAll(d.version, ":", "%3a"))
+		file := fmt.Sprintf("pool/%s_%s_all.deb", d.name, d.version)
 		files[file] = data
 		packages += fmt.Sprintf("%sFilename: %s\nSize: %d\nSHA256: %s\n\n", d.control(), file, len(data), sha256sum(data))
 	}
-	index := "Packages"
-	if dir != "" {
-		index = "main/binary-amd64/Packages"
+	dir, component, indexes := "", cmp.Or(r.component, "main"), []string{"Packages"}
+	if r.suite != "/" {
+		dir = "dists/" + r.suite + "/"
+		indexes = []string{component + "/binary-amd64/Packages", component + "/binary-arm64/Packages"}
 	}
-	files[dir+index] = packages
-	release := fmt.Sprintf("Origin: stand-in\nSuite: stand-in\nCodename: stand-in\nDate: %s\nComponents: main\nArchitectures: amd64 arm64 all\nSHA256:\n",
-		time.Now().UTC().Format(time.RFC1123))
-	for _, arch := range []string{"amd64", "arm64"} {
-		name := strings.Replace(index, "amd64", arch, 1)
-		files[dir+name] = packages
-		release += fmt.Sprintf(" %s %d %s\n", sha256sum(packages), len(packages), name)
-		if name == index && dir == "" {
-			break
-		}
+	release := fmt.Sprintf("Origin: stand-in\nSuite: %[1]s\nCodename: %[1]s\nDate: %[2]s\nComponents: %[3]s\nArchitectures: amd64 arm64 all\nSHA256:\n",
+		r.suite, time.Now().UTC().Format(time.RFC1123), component)
+	for _, index := range indexes {
+		files[dir+index] = packages
+		release += fmt.Sprintf(" %s %d %s\n", sha256sum(packages), len(packages), index)
 	}
 	files[dir+"InRelease"] = gpg(t, release, "--clearsign")
 	return files

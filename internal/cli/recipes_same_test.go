@@ -11,14 +11,21 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// TestRecipesAndExamplesAgree holds hooks that a recipe and a folder of examples/ have in common to the same content.
+// TestRecipesAndExamplesAgree holds the hooks of recipes to those of the examples that have them, too.
 func TestRecipesAndExamplesAgree(t *testing.T) {
 	t.Chdir(repository(t))
-	for recipe, example := range map[string]string{"local-nvme": "local-nvme"} {
+	examples := map[string]string{
+		"local-nvme":               "local-nvme",
+		"nvidia-driver":            "gpu",
+		"nvidia-container-toolkit": "gpu",
+	}
+	for recipe, example := range examples {
 		t.Run(recipe, func(t *testing.T) {
-			ours := hooksOf(t, filepath.Join("examples", "recipes", recipe+".yaml"))
-			if diff := cmp.Diff(ours, hooksOf(t, filepath.Join("examples", example, "hooks.yaml"))); diff != "" {
-				t.Errorf("hooks (-recipe +example):\n%s", diff)
+			theirs := hooksOf(t, filepath.Join("examples", example, "hooks.yaml"))
+			for name, ours := range hooksOf(t, filepath.Join("examples", "recipes", recipe+".yaml")) {
+				if diff := cmp.Diff(ours, theirs[name]); diff != "" {
+					t.Errorf("hook %s (-recipe +example):\n%s", name, diff)
+				}
 			}
 		})
 	}
@@ -28,6 +35,7 @@ func TestRecipesAndExamplesAgree(t *testing.T) {
 type hookText struct {
 	Script, Verify string
 	Env            map[string]string
+	Files          []hookspec.File
 }
 
 // hooksOf reads the hooks of the spec in a file, by their names.
@@ -44,7 +52,7 @@ func hooksOf(t *testing.T, file string) map[string]hookText {
 	}
 	hooks := map[string]hookText{}
 	for _, h := range docs[0].Spec.Spec.Hooks {
-		text := hookText{Env: h.Env}
+		text := hookText{Env: h.Env, Files: h.Files}
 		if h.Script != nil {
 			text.Script = *h.Script
 		}
