@@ -29,6 +29,17 @@ errors with file, line and column. ` + "`kopshook new`" + ` writes a spec to beg
 
 Hooks run in the order of their phases; within a phase by ` + "`weight`" + `, lighter ones
 first, and hooks of the same weight by name. The order in which they stand in the file means nothing.
+
+## In editors
+
+Editors with the YAML language server (VS Code, Neovim, Helix and others) complete fields, show what they mean, and
+underline mistakes. They take the schema from the first line of a spec, which those of ` + "`kopshook new`" + ` have:
+` + "`# yaml-language-server: $schema=" + ID + "`" + `. Without a network, keep the schema beside the specs and name
+its path in that line:
+
+` + "```sh\nkopshook schema > hooks.schema.json\n```" + `
+
+A schema cannot say everything: ` + "`kopshook lint`" + ` has the last word.
 `
 
 func holds(f *hookspec.Field) string {
