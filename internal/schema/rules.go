@@ -135,8 +135,11 @@ func when(given, then node) node {
 	return node{"if": node{"properties": given, "required": names}, "then": node{"properties": then}}
 }
 
-// refuse is the schema of a field that must not be there. Editors show errorMessage.
-func refuse(why string) node { return node{"not": node{}, "errorMessage": why} }
+// refuse is the schema of a field that must not be there: null, and not null. Editors show errorMessage for a wrong
+// type; of "not" the YAML language server says only that it matches.
+func refuse(why string) node {
+	return node{"type": "null", "not": node{"type": "null"}, "errorMessage": why}
+}
 
 func property(definitions node, object, name string) node {
 	return definitions[object].(node)["properties"].(node)[name].(node)
