@@ -175,9 +175,6 @@ func (in *inputs) prove(c *cli.Context, spec []byte, groups []*adoption, write b
 	if in.report.HasErrors() {
 		return in.finish()
 	}
-	if write {
-		in.sizes.tooLarge = report.Error
-	}
 	if err := in.checkSizes(c.Context, planned); err != nil {
 		return err
 	}
@@ -305,7 +302,7 @@ func (g *adoption) summarize(proof *adopt.Proof) string {
 	t.Flush() // it cannot fail
 	fmt.Fprintf(&b, "  the same by the model: %s", proof.Same())
 	if n := len(proof.Differences); n > 0 {
-		fmt.Fprintf(&b, "; %d differences, see above", n)
+		fmt.Fprintf(&b, "; what differs (%d) stands above", n)
 	}
 	return b.String()
 }
@@ -357,6 +354,12 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 func (in *inputs) adviseNext(output string, groups []*adoption, written bool) {
 	if written {
 		fmt.Fprintf(in.stderr, "%s is written, and its hooks are in the manifests: read both, and keep them together\n", output)
+		for _, g := range groups {
+			if s := g.group.Size; s != nil && s.Remedy != nil {
+				m := g.group.Manifest.Name
+				fmt.Fprintf(in.stderr, "The user data of %s has to get smaller first: kopshook fit -f %s -w %s && kopshook merge -f %[2]s -w %[3]s\n", g.Name, output, m)
+			}
+		}
 		return
 	}
 	fmt.Fprintf(in.stderr, "%s is written: read it. The parts are still in the manifests; kopshook adopt -w puts the hooks in their place\n", output)

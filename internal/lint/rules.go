@@ -74,7 +74,7 @@ var rules = [...]Rule{
 	{"KH033", "appends-on-every-boot", report.Warning, "a command that runs on every boot appends to a file", "write the file as a whole, or look first whether the line is there"},
 	{"KH034", "systemctl-blocks", report.Error, "systemctl waits where nothing can start yet", "add --no-block"},
 	{"KH035", "exits-for-all", report.Error, "a command ends the commands of others", "put it into a subshell: ( ... )"},
-	{"KH036", "runcmd-too-late", report.Warning, "runcmd runs beside nodeup, and nothing waits for it", "make it a hook of phase pre-nodeup; kopshook adopt does so"},
+	{"KH036", "runcmd-too-late", report.Warning, "runcmd runs beside nodeup, and nothing waits for it", "make it a hook of phase pre-nodeup; kopshook adopt makes a spec of it"},
 	{"KH037", "packages-too-early", report.Error, "packages are installed where their services cannot start", "install them in a hook of phase pre-nodeup"},
 	// files
 	{"KH040", "mode-unquoted", report.Error, "permissions without quotes are a number", "put them into quotes: '0755'"},
