@@ -40,6 +40,9 @@ func Main(args []string) int {
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &checkedWriter{w: stdout}
 	app := newApp(stdin, out, stderr)
+	if completeOption(app, args) {
+		return exitOK
+	}
 	err := app.RunContext(ctx, optionsFirst(app, args))
 	if out.err != nil {
 		err = fmt.Errorf("standard output: %w", out.err)

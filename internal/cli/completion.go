@@ -2,7 +2,10 @@ package cli
 
 import (
 	_ "embed"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -48,4 +51,39 @@ func completionCommand() *cli.Command {
 			return err
 		},
 	}
+}
+
+// completeOption answers a shell that asks how an option may go on, which it does by its unfinished word and
+// --generate-bash-completion as the last arguments. urfave/cli 2.27.7 would read the word as an option first, and fail.
+// After a whole option there is nothing to say: a value or a file comes next.
+func completeOption(app *cli.App, args []string) bool {
+	n := len(args)
+	if n < 4 || args[n-1] != "--generate-bash-completion" || !strings.HasPrefix(args[n-2], "-") || slices.Contains(args[1:n-2], "--") {
+		return false
+	}
+	word, flags, commands := args[n-2], app.Flags, app.Commands
+	for _, name := range args[1 : n-2] {
+		if at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(name) }); at >= 0 {
+			flags, commands = commands[at].Flags, commands[at].Subcommands
+		}
+	}
+	var found []string
+	for _, f := range flags {
+		for _, name := range f.Names() {
+			option := "--" + name
+			if len(name) == 1 {
+				option = "-" + name
+			}
+			if option == word {
+				return true
+			}
+			if strings.HasPrefix(option, word) {
+				found = append(found, option)
+			}
+		}
+	}
+	for _, option := range found {
+		fmt.Fprintln(app.Writer, option)
+	}
+	return true
 }
