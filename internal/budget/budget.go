@@ -134,12 +134,15 @@ func (in *Input) script() script { return scriptOf(in.Role, in.Group.Cluster, in
 // items lists what takes how much: kops' script, the user's parts, the runtime, each hook.
 func (in *Input) items(packed []generator.UserData) []Item {
 	var items []Item
-	switch s := in.script(); {
-	case in.Role == "Bastion":
-	case in.Base != nil:
-		items = append(items, Item{Name: "nodeup.sh", Bytes: len(in.Base) + framing("nodeup.sh", cloudinit.TypeShellScript)})
-	default:
-		items = append(items, Item{Name: "nodeup.sh", Bytes: s.high + framing("nodeup.sh", cloudinit.TypeShellScript)})
+	if in.Role != "Bastion" {
+		nodeup := Item{Name: "nodeup.sh", Bytes: len(in.Base)}
+		if in.Base == nil {
+			nodeup.Bytes = in.script().high
+		}
+		if len(in.Theirs)+len(in.Parts) > 0 { // alone it is sent as it is
+			nodeup.Bytes += framing(nodeup.Name, cloudinit.TypeShellScript)
+		}
+		items = append(items, nodeup)
 	}
 	for _, p := range in.Theirs {
 		items = append(items, Item{Name: p.Name, Bytes: sizeOf(p)})

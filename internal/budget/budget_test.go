@@ -94,6 +94,11 @@ func TestSizesAreThoseOfTheMessage(t *testing.T) {
 	if r.Exact || r.High-r.Low != node.high-node.low {
 		t.Errorf("estimated: %d to %d", r.Low, r.High)
 	}
+	in.Base, in.Hooks, in.Theirs = text(5031), nil, nil
+	if r := check(t, in); r.High != len(in.Base) || r.Items[0].Bytes != len(in.Base) {
+		t.Errorf("kops' script alone is sent as it is: %+v", r)
+	}
+	in.Base = nil
 	in.Role, in.Group.Role = "Bastion", "Bastion"
 	in.Hooks = []generator.Hook{{Name: "a", Phase: generator.Boot, EveryBoot: true, Scripts: []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\n")}}}}
 	if r := check(t, in); !r.Exact || r.High > 1500 {

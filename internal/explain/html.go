@@ -10,13 +10,13 @@ import (
 )
 
 // pageStyle is that of the page around the pictures.
-const pageStyle = `:root{color-scheme:light dark;--ink:#1c2430;--soft:#5d6878;--page:#ffffff;--band:#f4f6f9;--line:#d5dbe4;--bad:#c0281e;--yours:#b26a00;--kopshook:#0b7f74;--kops:#3a5fcd}
+const pageStyle = `:root{color-scheme:light dark;--ink:#1c2430;--soft:#566171;--page:#ffffff;--band:#f4f6f9;--line:#d5dbe4;--bad:#c0281e;--yours:#a05f00;--kopshook:#0b7f74;--kops:#3a5fcd}
 @media screen and (prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#a3aebd;--page:#12161d;--band:#191f29;--line:#2e3744;--bad:#ff8b80;--yours:#f0b354;--kopshook:#4fd1c1;--kops:#8ea8ff}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif}
 nav{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:4px 18px;padding:10px 36px;background:var(--band);border-bottom:1px solid var(--line);font-size:14px}
 nav a{color:var(--ink);text-decoration:none}nav a:hover,nav a:focus{text-decoration:underline}nav .bad{color:var(--bad)}
-section{max-width:1060px;margin:0 auto 56px;scroll-margin-top:52px}
+section{max-width:1080px;margin:0 auto 56px;scroll-margin-top:52px}
 section>svg{width:100%;height:auto;display:block}
 .body{padding:0 36px}
 h2{font-size:17px;margin:28px 0 8px}
@@ -28,7 +28,7 @@ td code{overflow-wrap:anywhere}
 .yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.soft{color:var(--soft)}
 details{margin-top:16px;border:1px solid var(--line);border-radius:8px;padding:8px 14px}summary{cursor:pointer;font-weight:600}
 pre{overflow:auto;margin:10px 0 4px}
-@media print{nav{display:none}section{break-after:page;margin:0}details{display:none}}`
+@media print{@page{margin:10mm}body{print-color-adjust:exact;-webkit-print-color-adjust:exact}nav,details{display:none}section{max-width:none;margin:0;break-after:page}section:last-child{break-after:auto}section>svg{width:100%;max-height:97vh}.body{break-before:page;padding:0}tr{break-inside:avoid}}`
 
 // HTML prints one page with everything about all instance groups. It needs no network.
 func HTML(w io.Writer, timelines []*Timeline, all []Input) error {

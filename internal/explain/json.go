@@ -82,7 +82,7 @@ func JSON(all []Input) []Explained {
 
 func (m *maker) run(r cloudinit.Run) Run {
 	out := Run{Stage: r.Stage, What: r.What, Name: r.Name, Owner: m.owner(r.At), EveryBoot: r.EveryBoot, Place: m.in.Place(r.At), File: r.File}
-	if r.Name == cloudinit.NodeupName && r.At.Part < 0 {
+	if m.isNodeup(r) {
 		out.Owner = Kops
 	}
 	for _, i := range r.Items {

@@ -164,7 +164,7 @@ func (m *maker) cloudInit() []Stage {
 	init := Stage{ID: StageInit, Title: "cloud-init, init stage", Note: "before any other service"}
 	config := Stage{ID: StageConfig, Title: "cloud-init, config stage", Note: "the network is up"}
 	final := Stage{ID: StageFinal, Title: "cloud-init, final stage", Note: "after multi-user.target"}
-	files := &Step{Name: "units and scripts", Owner: Kopshook, What: "write_files", Fails: "the hooks' gate stays shut: the node never joins", Blocks: true}
+	files := &Step{Name: "units and scripts", Owner: Kopshook, What: "write_files", Fails: "the gate stays shut: the node never joins", Blocks: true}
 	count := 0
 	for _, r := range m.in.Result.Runs {
 		switch {
@@ -300,16 +300,21 @@ func (m *maker) module(r cloudinit.Run) Step {
 	return s
 }
 
+// isNodeup says whether a script is kops' own. Without parts it is all of the user data, and nameless.
+func (m *maker) isNodeup(r cloudinit.Run) bool {
+	return r.What == "script" && r.At.Part < 0 && (r.Name == cloudinit.NodeupName || m.in.Role != "Bastion" && len(m.in.Parts) == 0)
+}
+
 func (m *maker) script(r cloudinit.Run) Step {
 	s := Step{Name: r.Name, Owner: Yours, What: r.What, EveryBoot: r.EveryBoot, Place: m.in.Place(r.At)}
 	nodeup := m.in.Role != "Bastion" && r.What == "script"
 	switch {
-	case r.Name == cloudinit.NodeupName && r.What == "script" && r.At.Part < 0:
-		s.Owner, s.Place, s.What = Kops, "", "kops"
+	case m.isNodeup(r):
+		s.Name, s.Owner, s.Place, s.What = cloudinit.NodeupName, Kops, "", "kops"
 		s.Detail, s.Fails = "installs nodeup, starts it and returns", "it tries again for ever"
 	case nodeup && r.Name > cloudinit.NodeupName:
 		s.Beside = true
-		s.Detail, s.Fails = "runs beside nodeup", "the node has joined by then, or joins all the same"
+		s.Detail, s.Fails = "runs beside nodeup", "the node joins all the same"
 	case nodeup:
 		s.Detail, s.Fails = "before nodeup", "nodeup starts all the same"
 	default:

@@ -93,6 +93,12 @@ class Source(sources.DataSource):
     def _get_data(self):
         return True
 
+    def get_vendordata(self):
+        return None  # there is none, so that none needs to be processed
+
+    def get_vendordata2(self):
+        return None
+
 
 def redirect_paths():
     init = helpers.Paths.__init__
