@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -156,7 +157,7 @@ func init() {
 		key, _ := standInKey(t)
 		site := "https://nvidia.github.io/libnvidia-container/"
 		s := gpuNode(standIns{
-			repos: []aptRepo{{uri: site + "stable/deb/amd64", suite: "/", debs: []deb{
+			repos: []aptRepo{{uri: site + "stable/deb/" + runtime.GOARCH, suite: "/", debs: []deb{
 				{name: "nvidia-container-toolkit", version: "1.18.0-1", files: map[string]string{"usr/bin/nvidia-container-cli": "#!/bin/sh\nexec nvidia-smi -L\n"}},
 			}}},
 			web:   map[string]string{site + "gpgkey": key},

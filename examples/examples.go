@@ -4,6 +4,7 @@ package examples
 
 import (
 	"embed"
+	"slices"
 	"strings"
 )
 
@@ -31,6 +32,7 @@ func Names() []string {
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
+	slices.Sort(names)
 	return names
 }
 

@@ -90,7 +90,7 @@ func newAction(c *cli.Context) error {
    kops get ig --name CLUSTER -o yaml > ig.yaml
    kopshook merge -w %[1]s ig.yaml
    kopshook check %[1]s ig.yaml
-   sudo kopshook try ig.yaml
+   sudo kopshook try --group GROUP ig.yaml
 `, file)
 	return nil
 }

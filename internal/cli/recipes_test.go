@@ -73,6 +73,7 @@ func TestRecipes(t *testing.T) {
 			goldenTree(t, filepath.Join("golden", "recipes", name, "tree"), tree)
 		})
 	}
+	slices.Sort(names)
 	if diff := cmp.Diff(names, examples.Names()); diff != "" {
 		t.Errorf("recipes (-folder +embedded):\n%s", diff)
 	}
