@@ -54,8 +54,8 @@ start() { # POD: in the background; its output goes to /trial/out/POD.log, which
 ready() { # POD, as the readiness probe
   eval "runc exec $1 $(cat "/pods/$1/probe")" > /dev/null 2>&1
 }
-becomes() { # POD ready|unready, within half a minute
-  for _ in $(seq 60); do
+becomes() { # POD ready|unready, within two minutes
+  for _ in $(seq 240); do
     if ready "$1"; then is=ready; else is=unready; fi
     [ $is != "$2" ] || { echo "$1 is $2"; return; }
     sleep 0.5
@@ -63,8 +63,8 @@ becomes() { # POD ready|unready, within half a minute
   echo "$1 is NOT $2"
 }
 state() { sed -n 's/.*"state":"\([^"]*\)".*/\1/p' "/var/lib/kopshook/status/$1.json" 2> /dev/null; }
-settles() { # HOOK STATE, within half a minute
-  for _ in $(seq 60); do
+settles() { # HOOK STATE, within two minutes
+  for _ in $(seq 240); do
     [ "$(state "$1")" != "$2" ] || { echo "hook $1 $2"; return; }
     sleep 0.5
   done
