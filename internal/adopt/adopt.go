@@ -11,6 +11,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/templates"
 )
 
 // Group is an instance group with parts of its user's. Parts of kopshook's are not among them.
@@ -232,7 +233,7 @@ func (a *Adopted) spoiled() bool {
 	if a.Role != "Bastion" {
 		hooks = append(hooks, generator.Hook{Name: "b", Phase: generator.PreNodeup, Scripts: script, Timeout: time.Second, Attempts: 1})
 	}
-	generated, err := generator.Generate(generator.InstanceGroup{Name: a.Name, Role: a.Role}, "v1", hooks)
+	generated, err := generator.Generate(generator.InstanceGroup{Name: a.Name, Role: a.Role}, templates.Newest(), hooks)
 	if err != nil {
 		a.keepAll("hooks cannot be made for it: %v", err)
 		return true

@@ -149,6 +149,8 @@ func TestAdopt(t *testing.T) {
 			[]string{"pre-nodeup a (off)", "same: nothing"}},
 		{"a script with a letter that kops changes", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\n# \u2192\n")},
 			[]string{"pre-nodeup a", "differs: 00-a.sh is not the same then:\n  -# \\u2192\n  +# \u2192", "same: nothing"}},
+		{"a line with a secret is not shown", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\nPASSWORD=abcdefgh12345 # \u2192\n")},
+			[]string{"pre-nodeup a", "differs: 00-a.sh is not the same then:\n  -(a line with a secret)\n  +(a line with a secret)", "same: nothing"}},
 		{"a script without #!", "Node", []cloudinit.Part{script("00-a.sh", "echo a\n"), script("00-b.sh", "#!/bin/sh\n")},
 			[]string{"pre-nodeup b", "stays: 00-a.sh: it does not run today: it does not begin with #!, so the kernel does not know what runs it", "same: 1 script"}},
 		{"scripts of the same name", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\necho 1\n"), script("00 a.sh", "#!/bin/sh\necho 2\n"), script("00-a.sh", "#!/bin/sh\necho 3\n")},

@@ -10,6 +10,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/lint"
 )
 
 func (p *Proof) differ(format string, args ...any) {
@@ -205,7 +206,7 @@ func (p *Proof) moved(a *Adopted) {
 	}
 }
 
-// diff shows which lines of two texts differ.
+// diff shows which lines of two texts differ. Secrets are not for logs.
 func diff(a, b string) string {
 	text, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: difflib.SplitLines(a), B: difflib.SplitLines(b), Context: 0})
 	if err != nil {
@@ -213,7 +214,11 @@ func diff(a, b string) string {
 	}
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "@@") {
+		switch {
+		case strings.HasPrefix(line, "@@"):
+		case len(lint.Secrets(line)) > 0:
+			out.WriteString("\n  " + line[:1] + "(a line with a secret)")
+		default:
 			out.WriteString("\n  " + strings.TrimRight(line, "\n"))
 		}
 	}

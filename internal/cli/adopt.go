@@ -111,11 +111,18 @@ func adoptAction(c *cli.Context) error {
 
 // adoptable makes hooks of the parts of all groups.
 func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption, error) {
-	planned, _, err := in.lintPlan(c)
-	if err != nil {
+	var planned []*plan.Group
+	if !in.report.HasErrors() {
+		planned = plan.Make(c.Context, in.specs, in.manifests, newLoader(c), &in.report)
+	}
+	if err := c.Context.Err(); err != nil {
 		return nil, err
 	}
-	if planned, err = onlyGroups(planned, in.only); err != nil {
+	if in.report.HasErrors() {
+		return nil, in.finish()
+	}
+	planned, err := onlyGroups(planned, in.only)
+	if err != nil {
 		return nil, err
 	}
 	var groups []*adoption
@@ -283,7 +290,7 @@ func switchedOff(hooks []adopt.Hook) []string {
 // summarize says what became of each part, and what is the same.
 func (g *adoption) summarize(proof *adopt.Proof) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "instance group %s:\n", g.Name)
+	fmt.Fprintf(&b, "instance group %q:\n", g.Name)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for i, p := range g.Parts {
 		var hooks []string
