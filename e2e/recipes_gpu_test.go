@@ -189,3 +189,17 @@ func bootsDriver(t *testing.T, n *node, name string) {
 		}
 	}
 }
+
+// `kopshook try` boots containers, where these recipes have no kernel to bring a module to: they say so, and the node
+// joins.
+func TestAcceleratorsInContainers(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		var specs []string
+		for _, name := range []string{"nvidia-driver", "nvidia-fabricmanager", "neuron"} { // the others download a file
+			specs = append(specs, recipeText(t, name))
+		}
+		n := newNode(t, suite, userData(t, parts(t, specs...)...))
+		r := n.boot(boot.Options{}).joins().fails()
+		r.contains("console", r.Console, "kopshook try: a container has no kernel of its own")
+	})
+}

@@ -32,7 +32,7 @@ Examples:
    kopshook new -o -`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "list", Usage: "print the recipes"},
-			&cli.StringSliceFlag{Name: "group", Usage: "select the instance groups of this `NAME`, which may be a glob; may be repeated"},
+			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "select the instance groups of this `NAME`, which may be a glob; may be repeated"},
 			&cli.StringFlag{Name: "name", Usage: "the spec's `NAME`, and the file's"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the `FILE` to write, - for standard output; with --list: text or json"},
 		},

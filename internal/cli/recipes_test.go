@@ -221,11 +221,16 @@ Whole specs for what nodes often need. ` + "`kopshook new RECIPE`" + ` writes on
 it in git. Nothing in it refers back to kopshook: an upgrade changes no node.
 
 ` + "```sh" + `
-kopshook new --list
 kopshook new nvidia-driver --group gpu-a
 kopshook merge -w nvidia-driver.yaml cluster.yaml
 kopshook check nvidia-driver.yaml cluster.yaml
 ` + "```" + `
+
+` + "```sh setup" + `
+sudo kopshook try --group gpu-a cluster.yaml
+` + "```" + `
+
+` + "`kopshook new --list` prints the table below." + `
 
 Each recipe can run twice without harm, checks its own result, waits for apt's lock, and takes nothing from a network that
 is not held to a checksum or a signature. Its page says which field of kops' own to prefer, what was booted and what was not.
