@@ -8,8 +8,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/internal/cli"
 )
@@ -25,6 +28,33 @@ func kopshook(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		}
 	})
 	return code, out.String(), errs.String()
+}
+
+// The README's four commands from a recipe to a node that was booted.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := os.ReadFile("../examples/mixed/cluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("cluster.yaml", cluster, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var ran []string
+	for _, line := range regexp.MustCompile(`(?m)^(?:sudo )?kopshook (.*)$`).FindAllStringSubmatch(string(page), -1) {
+		args := strings.Fields(line[1])
+		if code, _, _ := kopshook(t, args...); code != 0 {
+			t.Errorf("%s: exit code %d", line[0], code)
+		}
+		ran = append(ran, args[0])
+	}
+	if diff := cmp.Diff([]string{"new", "merge", "check", "try"}, ran); diff != "" {
+		t.Errorf("commands (-want +got)\n%s", diff)
+	}
 }
 
 // kopshook try says what happens, and why a node would not join.

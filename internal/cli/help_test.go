@@ -35,6 +35,12 @@ const mayFind = `kopshook() {
     return $code
   }
 }
+sudo() {
+  case "$*" in
+  "kopshook try "*) ;; # boots a node: e2e/ runs those
+  *) command sudo "$@" ;;
+  esac
+}
 `
 
 // TestHelpExamples runs every command line that a help text shows: in a copy of the project's examples, with a
@@ -53,10 +59,6 @@ func TestHelpExamples(t *testing.T) {
 					t.Fatalf("kopshook %s --help shows no example", name)
 				}
 				for _, line := range lines {
-					if strings.HasPrefix(line[1], "sudo ") { // boots a node: it must parse here, e2e/ runs such
-						runExample(t, "if false; then "+line[1]+"; fi")
-						continue
-					}
 					runExample(t, line[1])
 				}
 			})
