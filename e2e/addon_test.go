@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 // daemon is a spec with these hooks, all of phase daemon.
@@ -224,6 +225,7 @@ if ready one; then echo ready; else echo unready; fi
 				t.Errorf("status of %s is %q, want %q", hook, got, want)
 			}
 		}
+		n.hasStatus("b-hangs", nodestatus.Failed, "timed out after 2 s") // as kopshook status reads it
 		r.contains("pods' output", logs, "kopshook: a-fails-once: attempt 1 of 3: script: exit status 7")
 	})
 }
