@@ -45,10 +45,14 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ran []string
-	for _, line := range regexp.MustCompile(`(?m)^(?:sudo )?kopshook (.*)$`).FindAllStringSubmatch(string(page), -1) {
-		args := strings.Fields(line[1])
+	block := regexp.MustCompile("(?s)```sh\n(kopshook new.*?)```").FindStringSubmatch(string(page))
+	if block == nil {
+		t.Fatal("README.md has no such commands")
+	}
+	for line := range strings.Lines(block[1]) {
+		args := strings.Fields(strings.TrimPrefix(line, "sudo "))[1:]
 		if code, _, _ := kopshook(t, args...); code != 0 {
-			t.Errorf("%s: exit code %d", line[0], code)
+			t.Errorf("%s: exit code %d", line, code)
 		}
 		ran = append(ran, args[0])
 	}
