@@ -1,17 +1,13 @@
 package adopt
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
-	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
-	"kopshook.dev/kopshook/internal/hookspec"
-	"kopshook.dev/kopshook/internal/report"
-	"kopshook.dev/kopshook/templates"
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 )
 
 // Group is an instance group with parts of its user's. Parts of kopshook's are not among them.
@@ -39,6 +35,7 @@ type Adopted struct {
 
 	hooks []*hook
 	left  map[int]string // parts of which something is in no hook, and why nodes do not get it
+	whole bool           // cloud-config is taken over as a whole, or not at all
 }
 
 // Adopt makes hooks of a group's parts.
@@ -48,9 +45,14 @@ func Adopt(g Group) *Adopted {
 	a.keep()
 	for {
 		a.makeHooks()
-		if !a.unsaved() && !a.settle() && !a.spoiled() {
+		if a.unsaved() || a.settle() || a.spoiled() {
+			continue
+		}
+		if a.whole || !a.divided() || len(a.prove().Broken) == 0 {
 			break
 		}
+		a.whole = true
+		a.keepConfig()
 	}
 	for i := range g.Parts {
 		if a.takes(i) {
@@ -129,12 +131,13 @@ func (a *Adopted) keepLost(l cloudinit.Loss) {
 	}
 }
 
-// keepConfig keeps either none or all of the parts that make up the effective cloud-config: what one of them does
-// depends on the others. So it is with scripts of the same name.
+// keepConfig keeps parts of cloud-config that hooks cannot stand for; all parts of it, where what one of them does depends
+// on the others. Of scripts with the same name it keeps all or none.
 func (a *Adopted) keepConfig() {
-	why := a.unfit()
+	a.unfit()
+	why := ""
 	for _, f := range a.Today.Parts {
-		if reason, kept := a.Kept[f.Part]; kept && !a.noneOf(f) && !isScript(f.Type) && why == "" {
+		if reason, kept := a.Kept[f.Part]; a.whole && kept && !a.noneOf(f) && !isScript(f.Type) && why == "" {
 			why = fmt.Sprintf("cloud-config is merged with %s, which stays: %s", f.Name, reason)
 		}
 	}
@@ -155,40 +158,60 @@ func (a *Adopted) keepConfig() {
 	}
 }
 
+// divided says whether some of the cloud-config is taken over and some stays.
+func (a *Adopted) divided() bool {
+	taken, kept := false, false
+	for _, f := range a.Today.Parts {
+		if !isScript(f.Type) && !a.noneOf(f) && f.Part >= 0 {
+			taken, kept = taken || a.takes(f.Part), kept || !a.takes(f.Part)
+		}
+	}
+	return taken && kept
+}
+
 // noneOf says whether nothing of a part reaches a node.
 func (a *Adopted) noneOf(f cloudinit.Fate) bool {
 	alone := !slices.ContainsFunc(a.Today.Parts, func(other cloudinit.Fate) bool { return other.Part == f.Part && other.Type != f.Type })
 	return f.Lost || alone && slices.ContainsFunc(a.Today.Lost, func(l cloudinit.Loss) bool { return l.Kind == cloudinit.LostPart && l.Part == f.Part })
 }
 
-// unfit says why the effective cloud-config cannot become hooks, "" when it can.
-func (a *Adopted) unfit() string {
+// unfit keeps parts of which something in the effective cloud-config cannot become a hook.
+func (a *Adopted) unfit() {
 	for _, l := range a.Today.Lost {
 		if l.Kind == cloudinit.LostInit {
-			return fmt.Sprintf("%s do not take effect today, since %s: mend that first", l.What, l.Why)
+			for _, f := range a.Today.Parts {
+				if !isScript(f.Type) {
+					a.keepPart(f.Part, "%s do not take effect today, since %s: mend that first", l.What, l.Why)
+				}
+			}
 		}
 	}
 	for _, r := range a.Today.Runs {
-		if r.Part < 0 {
+		switch {
+		case r.Part < 0:
+		case r.File != nil && r.File.URL != "":
+			a.keepPart(r.Part, "%s is fetched from %s without a checksum: make it a hook's file with url and sha256", r.File.Path, r.File.URL)
+		case r.File != nil && a.neededEarly(r.File.Path) != "":
+			a.keepPart(r.Part, "%s is there before %s reads it today; files of hooks are placed later", r.File.Path, a.neededEarly(r.File.Path))
+		case a.Role == "Bastion" && (r.File != nil || r.What == "runcmd"):
+			a.keepPart(r.Part, "a bastion has no kubelet: its hooks are of phase boot, which places no files and runs on every boot")
+		}
+	}
+	for _, e := range passedThrough(a.Today.Config).Entries {
+		err := checkConfig(&pyyaml.Value{Kind: pyyaml.Dict, Entries: []pyyaml.Entry{e}})
+		if err == nil && a.Role == "Bastion" {
+			err = errors.New("a bastion has no kubelet: its hooks are of phase boot, which takes no cloud-config")
+		}
+		if err == nil {
 			continue
 		}
-		switch {
-		case r.File != nil && r.File.URL != "":
-			return fmt.Sprintf("%s is fetched from %s without a checksum: make it a hook's file with url and sha256", r.File.Path, r.File.URL)
-		case r.File != nil && a.neededEarly(r.File.Path) != "":
-			return fmt.Sprintf("%s is there before %s reads it today; files of hooks are placed later", r.File.Path, a.neededEarly(r.File.Path))
-		case a.Role == "Bastion" && (r.File != nil || r.What == "runcmd"):
-			return "a bastion has no kubelet: its hooks are of phase boot, which places no files and runs on every boot"
+		part := a.configPart(e)
+		a.keepPart(part, "%v", err)
+		if part < 0 {
+			a.whole = true
+			a.keepPart(a.firstConfig(), "%v", err)
 		}
 	}
-	rest := passedThrough(a.Today.Config)
-	if err := checkConfig(rest); err != nil {
-		return err.Error()
-	}
-	if a.Role == "Bastion" && len(rest.Entries) > 0 {
-		return "a bastion has no kubelet: its hooks are of phase boot, which takes no cloud-config"
-	}
-	return ""
 }
 
 // early are files that something reads between cloud-init's init stage and nodeup, by the folder that they are in or
@@ -220,93 +243,4 @@ func (a *Adopted) neededEarly(path string) string {
 		}
 	}
 	return ""
-}
-
-// spoiled keeps all parts when hooks would not arrive on the nodes for something in a part that stays, such as an entry
-// that makes write_files stop. It says whether hooks have to be made anew for that.
-func (a *Adopted) spoiled() bool {
-	if len(a.hooks) == 0 {
-		return false
-	}
-	script := []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\n")}}
-	hooks := []generator.Hook{{Name: "a", Phase: generator.Boot, EveryBoot: true, Continue: true, Scripts: script}}
-	if a.Role != "Bastion" {
-		hooks = append(hooks, generator.Hook{Name: "b", Phase: generator.PreNodeup, Scripts: script, Timeout: time.Second, Attempts: 1})
-	}
-	generated, err := generator.Generate(generator.InstanceGroup{Name: a.Name, Role: a.Role}, templates.Newest(), hooks)
-	if err != nil {
-		a.keepAll("hooks cannot be made for it: %v", err)
-		return true
-	}
-	parts := a.staying()
-	kept := len(parts)
-	for _, u := range generated {
-		parts = append(parts, cloudinit.Part(u))
-	}
-	r := cloudinit.ReadParts(nil, a.Role, parts, a.Options)
-	arrive := 0
-	for _, run := range r.Runs {
-		switch {
-		case run.What == "bootcmd" && slices.ContainsFunc(run.Items, func(i cloudinit.Item) bool { return i.Part >= kept }),
-			run.File != nil && run.Part >= kept && strings.HasSuffix(run.File.Path, "/script"):
-			arrive++
-		}
-	}
-	if arrive == len(hooks) {
-		return false
-	}
-	why := "cloud-init drops them"
-	for _, l := range r.Lost {
-		if l.Part < kept && l.Part >= 0 && l.Kind != cloudinit.LostPart {
-			why = fmt.Sprintf("in %s, %s is lost: %s", l.Name, l.What, l.Why)
-			break
-		}
-	}
-	a.keepAll("hooks would not arrive next to what stays: %s; mend that first", why)
-	return true
-}
-
-// staying returns the parts that stay in the manifest.
-func (a *Adopted) staying() []cloudinit.Part {
-	var parts []cloudinit.Part
-	for i := range a.Parts {
-		if !a.takes(i) {
-			parts = append(parts, a.Parts[i])
-		}
-	}
-	return parts
-}
-
-// settle keeps what would be no valid hook, and says whether hooks have to be made anew for that.
-func (a *Adopted) settle() bool {
-	if len(a.hooks) == 0 {
-		return false
-	}
-	for _, h := range a.hooks {
-		if !utf8.ValidString(h.script) || h.phase == hookspec.Boot && strings.Contains(h.script, "\x00") {
-			for _, part := range h.parts {
-				a.keepPart(part, "a script of it is no text, as hooks have to be")
-			}
-			a.keepConfig()
-			return true
-		}
-	}
-	var r report.Report
-	d := document{name: "x", hooks: a.hooks}
-	hookspec.Decode("", d.render(), &r)
-	for _, f := range r.Findings {
-		if f.Severity != report.Error {
-			continue
-		}
-		i := 0
-		if n, _ := fmt.Sscanf(f.Path, "spec.hooks[%d]", &i); n == 0 || i >= len(a.hooks) {
-			i = len(a.hooks) - 1 // it is not about one hook: fewer may do
-		}
-		for _, part := range a.hooks[i].parts {
-			a.keepPart(part, "it would be no valid hook: %s", f.Message)
-		}
-		a.keepConfig()
-		return true
-	}
-	return false
 }

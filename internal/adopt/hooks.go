@@ -241,17 +241,22 @@ func shellQuote(s string) string {
 // addConfig adds what is passed through, each key to the hook of the part that has it.
 func (a *Adopted) addConfig() {
 	for _, e := range passedThrough(a.Today.Config).Entries {
-		part := a.Today.At(e.Value).Part
-		if !a.takes(part) {
-			part = a.Today.At(e.Key).Part
+		part := a.configPart(e)
+		if part < 0 {
+			part = a.firstConfig()
 		}
-		if !a.takes(part) {
-			if part = a.firstConfig(); part < 0 {
-				continue
-			}
+		if a.takes(part) {
+			a.configHook(part, false).set(e)
 		}
-		a.configHook(part, false).set(e)
 	}
+}
+
+// configPart is the part that has a key of the effective cloud-config, -1 when it cannot be told.
+func (a *Adopted) configPart(e pyyaml.Entry) int {
+	if part := a.Today.At(e.Value).Part; part >= 0 {
+		return part
+	}
+	return a.Today.At(e.Key).Part
 }
 
 func (h *hook) set(e pyyaml.Entry) {
