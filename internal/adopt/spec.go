@@ -114,9 +114,10 @@ func inOrder(sequences [][]*sharedHook) (merged []*sharedHook, ok bool) {
 	}
 }
 
-// weigh gives the hooks of each phase weights in their order, with room between them. A single one needs none.
+// weigh gives the hooks of each phase weights in their order, with room between them. They are below 0: hooks that say
+// none, and those of other specs, run behind them, as they do behind parts of the user's.
 func weigh(hooks []*sharedHook) {
-	const heaviest, lightest, step = 499, -400, 10
+	const lightest, step = -400, 10
 	for _, phase := range hookspec.Phases {
 		var same []*sharedHook
 		for _, h := range hooks {
@@ -125,13 +126,9 @@ func weigh(hooks []*sharedHook) {
 			}
 		}
 		for i, h := range same {
-			switch {
-			case len(same) == 1:
-				h.weight = 0
-			case len(same)*step <= heaviest:
-				h.weight = (i + 1) * step
-			default:
-				h.weight = min(lightest+i, heaviest)
+			h.weight = (i - len(same)) * step
+			if len(same)*step > -lightest {
+				h.weight = min(lightest+i, 499)
 			}
 		}
 	}

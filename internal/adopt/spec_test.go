@@ -25,16 +25,16 @@ func TestSpecsOfSeveralGroups(t *testing.T) {
 		groups []adopt.Group
 		want   []string // "SPEC CLUSTERS NAMES: HOOK/WEIGHT ..."
 	}{
-		{"the same parts", []adopt.Group{group("x", "n2", a, b), group("x", "n1", a, b)}, []string{"adopted [x] [n1 n2]: a/10 b/20"}},
-		{"in several clusters", []adopt.Group{group("x", "n1", a), group("y", "n1", a), group("y", "n2")}, []string{"adopted [x y] [n1]: a/0"}},
-		{"of other groups in each cluster", []adopt.Group{group("x", "n1", a), group("y", "n2", a)}, []string{"adopted-n1 [x] [n1]: a/0", "adopted-n2 [y] [n2]: a/0"}},
-		{"of no known cluster", []adopt.Group{group("", "n1", a), group("", "n2", a)}, []string{"adopted [] [n1 n2]: a/0"}},
-		{"one has more", []adopt.Group{group("x", "n1", a, b, c), group("x", "n2", a, c)}, []string{"adopted [x] [n1 n2]: a/10 c/30", "adopted-n1 [x] [n1]: b/20"}},
-		{"different parts of one name", []adopt.Group{group("x", "n1", a), group("x", "n2", otherA)}, []string{"adopted-n1 [x] [n1]: a/10", "adopted-n2 [x] [n2]: a/20"}},
-		{"one group has both", []adopt.Group{group("x", "n1", a), group("x", "n2", a, otherA)}, []string{"adopted [x] [n1 n2]: a/10", "adopted-n2 [x] [n2]: a-2/20"}},
+		{"the same parts", []adopt.Group{group("x", "n2", a, b), group("x", "n1", a, b)}, []string{"adopted [x] [n1 n2]: a/-20 b/-10"}},
+		{"in several clusters", []adopt.Group{group("x", "n1", a), group("y", "n1", a), group("y", "n2")}, []string{"adopted [x y] [n1]: a/-10"}},
+		{"of other groups in each cluster", []adopt.Group{group("x", "n1", a), group("y", "n2", a)}, []string{"adopted-n1 [x] [n1]: a/-10", "adopted-n2 [y] [n2]: a/-10"}},
+		{"of no known cluster", []adopt.Group{group("", "n1", a), group("", "n2", a)}, []string{"adopted [] [n1 n2]: a/-10"}},
+		{"one has more", []adopt.Group{group("x", "n1", a, b, c), group("x", "n2", a, c)}, []string{"adopted [x] [n1 n2]: a/-30 c/-10", "adopted-n1 [x] [n1]: b/-20"}},
+		{"different parts of one name", []adopt.Group{group("x", "n1", a), group("x", "n2", otherA)}, []string{"adopted-n1 [x] [n1]: a/-20", "adopted-n2 [x] [n2]: a/-10"}},
+		{"one group has both", []adopt.Group{group("x", "n1", a), group("x", "n2", a, otherA)}, []string{"adopted [x] [n1 n2]: a/-20", "adopted-n2 [x] [n2]: a-2/-10"}},
 		{"an order that is another in each", []adopt.Group{group("x", "n1", hook1, hook2), group("x", "n2", hook2, hook1)},
-			[]string{"adopted-n1 [x] [n1]: hook-1/10 hook-2/20", "adopted-n2 [x] [n2]: hook-2/30 hook-1/40"}},
-		{"names with odd characters", []adopt.Group{group("x", "no", a), group("x", "1e3", b)}, []string{"adopted-no [x] [no]: a/10", "adopted-1e3 [x] [1e3]: b/20"}},
+			[]string{"adopted-n1 [x] [n1]: hook-1/-40 hook-2/-30", "adopted-n2 [x] [n2]: hook-2/-20 hook-1/-10"}},
+		{"names with odd characters", []adopt.Group{group("x", "no", a), group("x", "1e3", b)}, []string{"adopted-no [x] [no]: a/-20", "adopted-1e3 [x] [1e3]: b/-10"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var groups []*adopt.Adopted
@@ -77,5 +77,15 @@ func TestNamesOfHooks(t *testing.T) {
 		if hooks := out.HooksOf(1); len(hooks) != 1 || hooks[0].Name != want {
 			t.Errorf("%q becomes %v, want %s", part, hooks, want)
 		}
+	}
+}
+
+func TestManyHooks(t *testing.T) {
+	var parts []cloudinit.Part
+	for i := range 120 {
+		parts = append(parts, script(fmt.Sprintf("%03d.sh", i), fmt.Sprintf("#!/bin/sh\necho %d\n", i)))
+	}
+	if out := adoptParts(t, "Node", parts); out.proof.Runs != 120 || len(out.proof.Differences) > 0 {
+		t.Errorf("%d run in their order; what differs: %q", out.proof.Runs, out.proof.Differences)
 	}
 }
