@@ -108,6 +108,9 @@ func (a *Adopted) keep() {
 		if r.What == "script" && r.Name == cloudinit.NodeupName && r.Part >= 0 {
 			a.keepAll("%s replaces kops' own nodeup.sh, so that neither nodeup nor hooks would run", a.Parts[r.Part].Name)
 		}
+		if strings.HasPrefix(r.What, "script") && r.Name < cloudinit.NodeupName && strings.Contains(r.Content, "kops-configuration") {
+			a.keepPart(r.Part, "it is about kops-configuration.service, whose start waits for hooks already when they run")
+		}
 		if a.Role == "Bastion" && strings.HasPrefix(r.What, "script") {
 			a.keepPart(r.Part, "a bastion has no kubelet: its hooks are of phase boot, which runs on every boot")
 		}
@@ -223,6 +226,7 @@ var early = []struct {
 }{
 	{"cloud-init", nil, []string{"/etc/cloud/"}},
 	{"sshd", nil, []string{"/etc/ssh/"}},
+	{"systemd", nil, []string{"/etc/systemd/system/kops-configuration.service", "/etc/systemd/system.conf"}},
 	{"a package manager", []string{"packages", "package_update", "package_upgrade", "apt", "yum_repos", "snap"},
 		[]string{"/etc/apt/", "/etc/yum", "/etc/dnf/", "/etc/pki/", "/usr/share/keyrings/", "/etc/dpkg/", "/usr/sbin/policy-rc.d", "/etc/ssl/", "/usr/local/share/ca-certificates/"}},
 	{"ca_certs", []string{"ca_certs", "ca-certs"}, []string{"/usr/local/share/ca-certificates/", "/etc/pki/", "/etc/ssl/"}},

@@ -195,12 +195,35 @@ func (p *Proof) moved(a *Adopted) {
 	if len(files) > 0 && len(between) > 0 {
 		p.differ("%s: written before cloud-init does %s today, and after it then", strings.Join(files, ", "), strings.Join(between, ", "))
 	}
+	p.downloads(a)
 	for _, r := range a.Today.Runs {
 		const folder = "/var/lib/cloud/instance"
 		if i := strings.Index(r.Content, folder); i >= 0 && a.takes(r.Part) {
 			word := strings.FieldsFunc(r.Content[i:], func(c rune) bool { return strings.ContainsRune(" \t\n\"';|&)<>", c) })[0]
 			if strings.Contains(word, "/scripts") {
 				p.differ("%s names %s, where hooks are not: they are in /opt/kopshook/hooks", r.Name, word)
+			}
+		}
+	}
+}
+
+// downloads tells of what may be needed for the download that comes before all hooks with a unit: kops' nodeup.sh fetches
+// nodeup, which then starts them (kops pkg/model/resources/nodeup.go:45).
+func (p *Proof) downloads(a *Adopted) {
+	for _, r := range a.Today.Runs {
+		before := r.File != nil || strings.HasPrefix(r.What, "script") && r.Name < cloudinit.NodeupName
+		if !before || !a.takes(r.Part) {
+			continue
+		}
+		text := r.Content
+		if r.File != nil {
+			text = r.File.Path
+		}
+		for _, word := range []string{"/etc/hosts", "resolv.conf", "resolved.conf", "resolvectl", "_proxy", "ca-certificates", "ca-trust",
+			"/etc/ssl/", "netplan", "ip route", "iptables", "nftables"} {
+			if strings.Contains(strings.ToLower(text), word) {
+				p.differ("%s is about %s: it comes before nodeup.sh downloads nodeup today, and behind that then; if the download needs it, let a script of phase boot do it", r.Name, word)
+				break
 			}
 		}
 	}

@@ -89,6 +89,9 @@ func (a *Adopted) add(h *hook, from source, parts ...int) *hook {
 	for _, p := range parts {
 		h.comment = append(h.comment, a.Remarks[p]...)
 	}
+	if strings.Contains(h.script, "ExecStartPre") && strings.Contains(h.script, "kops-configuration") {
+		h.comment = append(h.comment, "It makes nodeup wait by hand, which goes wrong on the second boot (docs/older-recipe.md). What nodeup is to wait for does so as a script of phase pre-nodeup; then this hook can go.")
+	}
 	a.hooks = append(a.hooks, h)
 	return h
 }

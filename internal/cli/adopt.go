@@ -96,7 +96,7 @@ func adoptAction(c *cli.Context) error {
 		fmt.Fprintln(in.stderr, g.summary)
 	}
 	if len(spec) == 0 {
-		return report.Hint("see above why the parts stay", "there is nothing that hooks could stand for")
+		return report.Hint("see above why the parts stay; kopshook lint says how to mend them", "there is nothing that hooks could stand for")
 	}
 	if output == "" || output == "-" {
 		_, err = c.App.Writer.Write(spec)
