@@ -92,6 +92,7 @@ var testCases = []testCase{
 	{name: "JSON patch", parts: []Part{config("a", "bootcmd: [a]\n"), shell("b", "#cloud-config-jsonp\n[{\"op\": \"add\", \"path\": \"/bootcmd/-\", \"value\": \"b\"}]\n")}},
 	{name: "JSON patch with what only Python takes", parts: []Part{config("a", "bootcmd: [[a], b]\nx: [1]\n"), {"b", TypeCloudConfigJSONP, `[{"op": "replace", "path": "/bootcmd/01", "value": "c"}, {"op": "add", "path": "/y", "value": [NaN, -Infinity, "NaN"]}, {"op": "move", "from": "/bootcmd/0", "path": "/bootcmd/0"}]`}}},
 	{name: "JSON patch of what an alias shares", parts: []Part{config("a", "x: &x [1]\ny: *x\n"), {"b", TypeCloudConfigJSONP, `[{"op": "replace", "path": "/x/0", "value": 2}]`}}},
+	{name: "JSON patch that makes it null", parts: []Part{config("a", "x: 1\n"), {"b", TypeCloudConfigJSONP, `[{"op": "replace", "path": "", "value": null}]`}, config("c", "y: 2\n")}},
 	{name: "a script for each boot without a name", parts: []Part{{"a/", TypePerBoot, "#!/bin/sh\n"}, {"/", TypePerOnce, "#!/bin/sh\n"}}},
 
 	// YAML

@@ -190,7 +190,7 @@ func cannotRun(content string) string {
 // cloudConfig merges a part into those before it (cloudinit/handlers/cloud_config.py:117). skip is the number of lines that
 // a template has in front of payload.
 func (r *reader) cloudConfig(h *handled, m *message, name, typ, payload string, skip int) error {
-	if h.config == nil || h.merged == 0 {
+	if h.config == nil || h.config.Kind == pyyaml.Null || h.merged == 0 { // a patch may make it null
 		h.config = &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
 	}
 	if typ == TypeCloudConfigJSONP {

@@ -169,11 +169,14 @@ func TestWhatIsFine(t *testing.T) {
 		{"the metadata service", script("curl -s -o /run/id http://169.254.169.254/latest/meta-data/instance-id")},
 		{"a file that bootcmd writes itself", config("bootcmd:", "- echo x > /etc/agent.conf", "write_files:", "- path: /etc/agent.conf", "  content: x")},
 		{"no secrets", script("TOKEN=$(cat /run/token)", `password="${PASSWORD:?}"`, "curl -H \"Authorization: Bearer $TOKEN\" https://x.example.com/api", "PASSWORD_FILE=/etc/pw", "secret_name=changeme-please")},
+		{"other substitutions", script("source <(kubectl completion bash)", `IP=$(curl -s https://x.example.com/ip)`, `bash /opt/x "$(curl -s https://x.example.com/ip)"`)},
+		{"units that bootcmd does not need yet", config("bootcmd:", "- systemctl daemon-reload", "- systemctl mask x.service", "- systemctl enable y", "write_files:", "- {path: /etc/systemd/system/x.service, content: \"[Service]\\nExecStart=/bin/true\\n[Install]\\nWantedBy=basic.target\\n\"}")},
+		{"exec for output alone", config("bootcmd:", "- (exec true)", "- service --status-all")},
 		{"arrays in bash", script("a=(1 2)", `[[ -n ${a[0]} ]]`)},
 		{"python", "- name: 00-a.py\n  type: text/x-shellscript\n  content: |\n    #!/usr/bin/python3\n    if True:\n        pass\n"},
 		{"users with default", config("users: [default, {name: a}]")},
-		{"a unit started by a timer", config("write_files:", "- {path: /etc/systemd/system/x.service, content: \"[Service]\\nExecStart=/bin/true\\n\"}", "- {path: /etc/systemd/system/x.timer, content: \"[Timer]\\nOnBootSec=1m\\n\"}", "bootcmd:", "- systemctl --no-block enable --now x.timer")},
-		{"a unit of the last stage", config("write_files:", "- {path: /etc/systemd/system/x.service, content: \"[Unit]\\nAfter=cloud-final.service\\n[Service]\\nExecStart=/bin/true\\n\"}", "bootcmd:", "- systemctl --no-block start x.service")},
+		{"a unit started by a timer", config("write_files:", "- {path: /etc/systemd/system/x.service, content: \"[Service]\\nExecStart=/bin/true\\n\"}", "- {path: /etc/systemd/system/x.timer, content: \"[Timer]\\nOnBootSec=1m\\n\"}") + script("systemctl enable --now x.timer")},
+		{"a unit of the last stage", config("write_files:", "- {path: /etc/systemd/system/x.service, content: \"[Unit]\\nAfter=cloud-final.service\\n[Service]\\nExecStart=/bin/true\\n\"}") + script("systemctl start x.service")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := slices.DeleteFunc(codes(t, c.parts), func(s string) bool { return RuleOf(s[:5]).Severity.String() == "info" })
@@ -191,6 +194,10 @@ func TestWhatIsFound(t *testing.T) {
 	}{
 		{"sudo and friends", "#!/bin/sh\nsudo -E timeout 5m env A=b apt-get install -y x\n", cloudinit.TypeShellScript, []string{"KH061 5:5", "KH062 5:5"}},
 		{"wget in a process substitution", "#!/bin/bash\nwget -O- https://x.example.com | sudo bash -s -- x\n", cloudinit.TypeShellScript, []string{"KH064 5:5"}},
+		{"what shells run", "#!/bin/bash\nsh -c \"$(curl -fsSL https://x.example.com)\"\nsource <(curl https://x.example.com)\neval \"$(wget -qO- https://x.example.com)\"\n", cloudinit.TypeShellScript, []string{"KH064 5:14", "KH064 6:14", "KH064 7:13"}},
+		{"commands of sh -c", "bootcmd:\n- [sh, -ec, 'echo x >> /etc/x']\n- bash -c 'systemctl start x'\n", cloudinit.TypeCloudConfig, []string{"KH033 5:7", "KH034 6:7"}},
+		{"exec and service", "bootcmd:\n- exec true\n- service x start\n", cloudinit.TypeCloudConfig, []string{"KH035 5:7", "KH034 6:7"}},
+		{"a unit in bootcmd", "bootcmd:\n- systemctl enable x\nwrite_files:\n- {path: /etc/systemd/system/x.service, content: \"[Service]\\nExecStart=/bin/true\\n\"}\n", cloudinit.TypeCloudConfig, []string{"KH032 5:7"}},
 		{"list form of commands", "bootcmd:\n- [systemctl, start, x]\n", cloudinit.TypeCloudConfig, []string{"KH034 5:7"}},
 		{"boothook", "#cloud-boothook\n#!/bin/sh\nsystemctl restart x\nexit 0\n", cloudinit.TypeBoothook, []string{"KH034 6:5"}},
 		{"secrets of many kinds", "#!/bin/sh\nA=AKIAIOSFODNN7AAAAAAA\nurl=https://u:p4ssw0rd@x.example.com/\n-----BEGIN RSA PRIVATE KEY-----\ndb_password=correcthorse\n", cloudinit.TypeShellScript, []string{"KH070 5:7", "KH070 6:9", "KH070 7:5", "KH070 8:5"}},

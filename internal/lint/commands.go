@@ -55,10 +55,13 @@ func (p *pass) checkBootcmd(bootcmd *pyyaml.Value) {
 	if !bootcmd.IsSequence() {
 		return
 	}
-	var paths []string
+	var paths, units []string
 	for _, r := range p.result.Runs {
 		if r.File != nil && len(r.File.Path) > len("/etc/x") {
 			paths = append(paths, r.File.Path)
+			if u, ok := unitOf(&file{path: r.File.Path}); ok && !u.dropIn {
+				units = append(units, u.name)
+			}
 		}
 	}
 	for _, item := range bootcmd.Items {
@@ -66,6 +69,11 @@ func (p *pass) checkBootcmd(bootcmd *pyyaml.Value) {
 		for _, path := range paths {
 			if usesPath(text, path) {
 				p.add("KH032", p.place(p.result.At(item)), fmt.Sprintf("bootcmd uses %s, which write_files makes later: on the first boot it is not there", path))
+			}
+		}
+		for _, unit := range units {
+			if s := commandText(item); s != nil && s.needs(unit) {
+				p.add("KH032", p.place(p.result.At(item)), fmt.Sprintf("bootcmd uses %s, which write_files makes later: on the first boot it is not there", unit))
 			}
 		}
 	}
@@ -137,9 +145,21 @@ func (p *pass) collectScript(i int, part cloudinit.Part) {
 }
 
 func (p *pass) collectCommand(key string, item *pyyaml.Value) {
-	s := &shellText{what: key, late: key == "runcmd", place: func(line, col int) report.Position {
-		return p.place(p.result.Inside(item, line, col))
-	}}
+	s := commandText(item)
+	if s == nil {
+		return
+	}
+	s.what, s.late = key, key == "runcmd"
+	s.place = func(line, col int) report.Position { return p.place(p.result.Inside(item, line, col)) }
+	if s.words != nil {
+		s.place = func(int, int) report.Position { return p.place(p.result.At(item)) }
+	}
+	p.shells = append(p.shells, s)
+}
+
+// commandText parses an item of bootcmd or runcmd; nil if it is none.
+func commandText(item *pyyaml.Value) *shellText {
+	s := &shellText{}
 	switch {
 	case item.IsString():
 		s.text = item.Str
@@ -147,11 +167,11 @@ func (p *pass) collectCommand(key string, item *pyyaml.Value) {
 		for _, w := range item.Items {
 			s.words = append(s.words, w.String())
 		}
-		s.place = func(int, int) report.Position { return p.place(p.result.At(item)) }
 	default:
-		return
+		return nil
 	}
-	p.addShell(s)
+	s.parse()
+	return s
 }
 
 // collectFile notes a file of write_files, and its contents if they are a script or plain text.

@@ -47,6 +47,8 @@ func (p *pass) checkNative() {
 			switch {
 			case c.is("sysctl") && c.has("-w"):
 				say(pos, "setting sysctls", "spec.sysctlParameters")
+			case c.appends == "/etc/environment" && strings.Contains(strings.ToLower(line), "_proxy="):
+				say(pos, "setting a proxy", "spec.networking.egressProxy of the cluster")
 			case strings.HasPrefix(c.name(), "mkfs") || c.is("mkfs"):
 				say(pos, "making file systems on extra disks", "spec.volumeMounts")
 			case c.is("apt-get", "apt", "yum", "dnf") && c.has("install") && strings.Contains(line, "nvidia"):

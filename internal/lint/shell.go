@@ -32,6 +32,7 @@ type command struct {
 	sub     bool          // in a subshell: exit leaves only that
 	fn      bool          // in a function
 	guarded bool          // only if another command says so
+	execs   bool          // by exec, which ends the shell
 	appends string        // the file that >> appends to
 	pipedTo []string      // words of the command that its output goes to
 	pipe    *syntax.Stmt  // the statement of the pipe
@@ -61,7 +62,9 @@ func (p *pass) addShell(s *shellText) {
 // parse reads the text as the shell of its #! line does. Other interpreters are left alone.
 func (s *shellText) parse() {
 	if s.words != nil {
-		s.commands = append(s.commands, unwrap(command{words: s.words, line: 1, col: 1}))
+		cmd := unwrap(command{words: s.words, line: 1, col: 1})
+		s.commands = append(s.commands, cmd)
+		walker{s: s}.inner(cmd)
 		return
 	}
 	lang, ok := language(s.text)
@@ -213,12 +216,13 @@ func literal(w *syntax.Word) string {
 }
 
 func (w walker) call(st *syntax.Stmt, c *syntax.CallExpr, pipedTo []string, pipe *syntax.Stmt) {
+	runs := runsArguments(literals(c.Args))
 	for _, arg := range c.Args {
-		w.substitutions(arg)
+		w.substitutions(arg, runs)
 	}
 	for _, a := range c.Assigns {
 		if a.Value != nil {
-			w.substitutions(a.Value)
+			w.substitutions(a.Value, nil)
 		}
 	}
 	if len(c.Args) == 0 {
@@ -255,6 +259,7 @@ func (w walker) call(st *syntax.Stmt, c *syntax.CallExpr, pipedTo []string, pipe
 		}
 	}
 	w.s.commands = append(w.s.commands, cmd)
+	w.inner(cmd)
 }
 
 func orEmpty(w *syntax.Word) *syntax.Word {
@@ -262,23 +267,6 @@ func orEmpty(w *syntax.Word) *syntax.Word {
 		return &syntax.Word{}
 	}
 	return w
-}
-
-// substitutions looks into $(...) and `...`, and into what sh -c runs.
-func (w walker) substitutions(word *syntax.Word) {
-	syntax.Walk(word, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			w.sub = true
-			w.stmts(n.Stmts)
-			return false
-		case *syntax.ProcSubst:
-			w.sub = true
-			w.stmts(n.Stmts)
-			return false
-		}
-		return true
-	})
 }
 
 // unwrap takes off commands that only run another: "sudo -E timeout 5m apt-get update" is apt-get.
@@ -291,6 +279,7 @@ func unwrap(c command) command {
 			c.words = words
 			return c
 		}
+		c.execs = c.execs || words[0] == "exec"
 		rest := words[1:]
 		for len(rest) > 1 && (strings.HasPrefix(rest[0], "-") || strings.Contains(rest[0], "=") || isDuration(rest[0]) || words[0] == "cloud-init-per" && len(words)-len(rest) < 3) {
 			rest = rest[1:]
@@ -325,6 +314,13 @@ func (s *shellText) starts(unit string) bool {
 	return slices.ContainsFunc(s.commands, func(c command) bool {
 		return c.is("systemctl", "service", "systemd-run", "deb-systemd-invoke") && c.has(unit) ||
 			c.is("ln") && strings.Contains(strings.Join(c.words, " "), unit)
+	})
+}
+
+// needs says whether a systemctl in the script fails if a unit is not there.
+func (s *shellText) needs(unit string) bool {
+	return slices.ContainsFunc(s.commands, func(c command) bool {
+		return c.is("systemctl") && c.has("enable", "start", "restart", "reload", "try-restart", "reload-or-restart") && c.has(unit, strings.TrimSuffix(unit, ".service"))
 	})
 }
 

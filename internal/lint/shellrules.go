@@ -47,8 +47,12 @@ func checkShared(p adder, s *shellText, c *command, pos report.Position) {
 		return
 	}
 	switch {
-	case c.is("exit"), c.is("exec") && len(c.words) > 1:
-		p.add("KH035", pos, fmt.Sprintf("%s ends all of %s: the items of all parts are one script", c.name(), s.what))
+	case c.is("exit"), c.execs:
+		name := c.name()
+		if c.execs {
+			name = "exec"
+		}
+		p.add("KH035", pos, fmt.Sprintf("%s ends all of %s: the items of all parts are one script", name, s.what))
 	case c.is("set") && len(c.words) > 1 && strings.HasPrefix(c.words[1], "-") && strings.ContainsAny(c.words[1], "eu"):
 		p.add("KH035", pos, fmt.Sprintf("set %s holds for all items of %s behind it, those of other parts too", c.words[1], s.what), severity(report.Warning))
 	}
@@ -61,6 +65,9 @@ func checkEarly(p adder, s *shellText, c *command, pos report.Position) {
 	}
 	if c.is("systemctl") && c.has("start", "restart", "reload", "reload-or-restart", "isolate") && !c.has("--no-block") {
 		p.add("KH034", pos, fmt.Sprintf("systemctl %s waits for a unit that waits for cloud-init to be through with %s: the boot hangs", verb(c), s.what))
+	}
+	if c.is("service", "invoke-rc.d") && len(c.words) > 2 && slices.Contains([]string{"start", "restart", "reload", "force-reload"}, c.words[2]) {
+		p.add("KH034", pos, fmt.Sprintf("%s %s %s waits for a unit that waits for cloud-init to be through with %s: the boot hangs", c.name(), c.words[1], c.words[2], s.what))
 	}
 	if c.is("systemctl") && c.has("enable") && c.has("--now") && !c.has("--no-block") {
 		p.add("KH034", pos, fmt.Sprintf("systemctl enable --now waits for a unit that waits for cloud-init to be through with %s: the boot hangs", s.what))
@@ -109,8 +116,6 @@ func checkApt(p adder, s *shellText, c *command, pos report.Position) {
 
 // mentions says whether a word stands anywhere in the script.
 func mentions(s *shellText, word string) bool { return strings.Contains(s.text, word) }
-
-var shells = []string{"sh", "bash", "dash", "/bin/sh", "/bin/bash", "python3", "python", "perl"}
 
 // checkDownload looks at what is fetched and run without being checked.
 func checkDownload(p adder, s *shellText, i int, pos report.Position) {
