@@ -38,6 +38,7 @@ var testCases = []testCase{
 	{name: "template", parts: []Part{{"a", "text/plain", "## template: jinja\n#cloud-config\nbootcmd: ['{{ v1.instance_id }}']\n"}}, opts: Options{InstanceData: map[string]string{"v1.instance_id": "i-1"}}},
 	{name: "template that nobody can predict", parts: []Part{{"a", TypeJinja, "## template: jinja\n#cloud-config\nbootcmd: ['{{ ds.x }}']\n"}}},
 	{name: "launch-index", parts: []Part{config("a", "launch-index: 1\nbootcmd: [a]\n"), config("b", "launch-index: 0\nbootcmd: [b]\n")}, opts: Options{LaunchIndex: at(0)}},
+	{name: "launch-index in a message", parts: []Part{{"a", "message/rfc822", "Launch-Index: 1\nContent-Type: text/cloud-config\n\n#cloud-config\nbootcmd: [a]\n"}}, opts: Options{LaunchIndex: at(0)}},
 
 	// bytes
 	{name: "a letter below U+0100 in a comment", parts: []Part{config("a", "# caf\u00e9\nbootcmd: [a]\n"), shell("b.sh", "#!/bin/sh\n# \u00fc\n")}},

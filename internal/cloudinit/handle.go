@@ -37,7 +37,7 @@ func (r *reader) handle() {
 				Why: fmt.Sprintf("its launch-index is not %d, this instance's", *r.LaunchIndex)})
 			continue
 		}
-		m.walk(func(m *message) {
+		r.selection(m).walk(func(m *message) {
 			if m.mainType() == "multipart" {
 				return
 			}

@@ -207,6 +207,21 @@ func (r *reader) selected(m *message) bool {
 	return ok && n.IsInt64() && n.Int64() == int64(*r.LaunchIndex)
 }
 
+// selection is a message without those inside of it that are for other instances.
+func (r *reader) selection(m *message) *message {
+	if !m.container {
+		return m
+	}
+	chosen := *m
+	chosen.children = nil
+	for _, c := range m.children {
+		if r.selected(c) {
+			chosen.children = append(chosen.children, r.selection(c))
+		}
+	}
+	return &chosen
+}
+
 // loaded is a part's YAML.
 type loaded struct {
 	value *pyyaml.Value
