@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -41,6 +39,7 @@ Examples:
 		Flags: append(planFlags(),
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the `FILE` to write the spec to (default: standard output)"},
+			&cli.StringFlag{Name: "report", Usage: "write what became of each part, and what differs, to `FILE` as JSON; - for standard output, with -o"},
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "put the hooks into the manifests, in place of the parts; needs -o"},
 			cloudInitFlag(),
 			imageConfigFlag(),
@@ -55,7 +54,7 @@ type adoption struct {
 	group *plan.Group
 	items []int // the places of the parts in the manifest
 
-	summary string
+	proof *adopt.Proof
 }
 
 func adoptAction(c *cli.Context) error {
@@ -65,6 +64,9 @@ func adoptAction(c *cli.Context) error {
 		return report.Hint("name the file", "standard input cannot be written in place")
 	case write && (output == "" || output == "-"):
 		return report.Hint("give it a file with -o", "-w takes parts out of manifests, so the spec that holds them has to be kept")
+	}
+	if c.String("report") == "-" && (output == "" || output == "-") {
+		return report.Hint("give the spec a file with -o", "the spec and the report cannot both go to standard output")
 	}
 	opts, err := modelOptions(c)
 	if err != nil {
@@ -93,7 +95,10 @@ func adoptAction(c *cli.Context) error {
 		return err
 	}
 	for _, g := range groups {
-		fmt.Fprintln(in.stderr, g.summary)
+		fmt.Fprintln(in.stderr, g.summarize())
+	}
+	if err := writeAdoptionReport(c, groups); err != nil {
+		return err
 	}
 	if len(spec) == 0 {
 		return report.Hint("see above why the parts stay; kopshook lint says how to mend them", "there is nothing that hooks could stand for")
@@ -188,11 +193,11 @@ func (in *inputs) prove(c *cli.Context, spec []byte, groups []*adoption, write b
 	for _, g := range groups {
 		i := slices.IndexFunc(planned, func(p *plan.Group) bool { return p.Group == g.group.Group })
 		g.group = planned[i]
-		proof, err := g.compare()
-		if err != nil {
+		var err error
+		if g.proof, err = g.compare(); err != nil {
 			return err
 		}
-		in.reportAdoption(g, proof)
+		in.reportAdoption(g)
 		if write {
 			in.refuseStrangers(g)
 		}
@@ -226,92 +231,6 @@ func (g *adoption) compare() (*adopt.Proof, error) {
 		then.Parts = g.group.Parts
 	}
 	return g.Compare(then), nil
-}
-
-// reportAdoption says what stays, what is lost today and what differs then.
-func (in *inputs) reportAdoption(g *adoption, proof *adopt.Proof) {
-	group := report.Position{File: g.group.Manifest.Name, Line: g.group.Line}
-	user := make([]cloudinit.Part, len(g.Parts))
-	copy(user, g.Parts)
-	l := &lint.Group{Group: g.group.Group, File: g.group.Manifest.Name, Source: in.sources[g.group.Manifest.Name], Parts: user}
-	for i := range g.Parts {
-		if reason, kept := g.Kept[i]; kept {
-			pos := report.Position{File: g.group.Manifest.Name}
-			pos.Line, pos.Col = g.group.Position("spec", "additionalUserData", strconv.Itoa(g.items[i]), "name")
-			in.report.Warnf(pos, "", "", "part %q of instance group %q stays: %s", g.Parts[i].Name, g.Name, reason)
-		}
-	}
-	for _, f := range lint.Check(l, lint.Options{Options: g.Options}) {
-		if f.Code == "KH070" {
-			f.Severity = report.Warning
-			in.report.Add(f.Finding)
-		}
-	}
-	places := lint.NewPlaces(l)
-	for _, loss := range g.Today.Lost {
-		if !slices.Contains(g.Taken, loss.Part) {
-			continue
-		}
-		what := fmt.Sprintf("%s of part %q", loss.What, loss.Name)
-		if loss.What == "the part" || loss.What == "the script" {
-			what = fmt.Sprintf("part %q", loss.Name)
-		}
-		if loss.Kind == cloudinit.Changed {
-			in.report.Warnf(places.Of(loss.At), "", "", "%s changes today: %s", what, loss.Why)
-			continue
-		}
-		remedy := ""
-		if off := switchedOff(g.HooksOf(loss.Part)); len(off) > 0 {
-			remedy = "look at " + strings.Join(off, ", ") + " in the spec, with enabled: false"
-		}
-		in.report.Warnf(places.Of(loss.At), "", remedy, "%s is lost today: %s", what, loss.Why)
-	}
-	for _, d := range proof.Differences {
-		first, lines, _ := strings.Cut(d, "\n")
-		in.report.Add(report.Finding{Severity: report.Warning, Position: group, Message: fmt.Sprintf("instance group %q: %s", g.Name, first), Detail: lines})
-	}
-	for _, b := range proof.Broken {
-		in.report.Errorf(group, "", "this is a mistake of kopshook: please report it with the manifest", "instance group %q: %s", g.Name, b)
-	}
-	g.summary = g.summarize(proof)
-}
-
-// switchedOff names the hooks that are not enabled.
-func switchedOff(hooks []adopt.Hook) []string {
-	var names []string
-	for _, h := range hooks {
-		if !h.Enabled {
-			names = append(names, "hook "+h.Name)
-		}
-	}
-	return names
-}
-
-// summarize says what became of each part, and what is the same.
-func (g *adoption) summarize(proof *adopt.Proof) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "instance group %q:\n", g.Name)
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for i, p := range g.Parts {
-		var hooks []string
-		for _, h := range g.HooksOf(i) {
-			how := string(h.Phase)
-			if !h.Enabled {
-				how += ", enabled: false"
-			}
-			hooks = append(hooks, fmt.Sprintf("%s (%s)", h.Name, how))
-		}
-		if !slices.Contains(g.Taken, i) {
-			hooks = []string{"stays"}
-		}
-		fmt.Fprintf(t, "  %q\t%s\n", p.Name, strings.Join(hooks, ", "))
-	}
-	t.Flush() // it cannot fail
-	fmt.Fprintf(&b, "  the same by the model: %s", proof.Same())
-	if n := len(proof.Differences); n > 0 {
-		fmt.Fprintf(&b, "; what differs (%d) stands above", n)
-	}
-	return b.String()
 }
 
 // refuseStrangers finds hooks in the manifest that no spec stands for: writing would take them out.
