@@ -252,7 +252,7 @@ func bootLimitsModules(t *testing.T, suite string) {
 	for range 2 {
 		r := n.boot(boot.Options{Scenario: look}).joins().fails().
 			ordered("loaded tcp_bbr", "set net.ipv4.tcp_congestion_control", "nodeup-start", "kubelet-start")
-		if got := strings.Join(strings.Fields(r.Scenario), " "); got != "infinity Max stack size 67108864 67108864 bytes" {
+		if got := strings.Join(strings.Fields(r.Scenario), " "); got != "infinity Max stack size 67108864 unlimited bytes" {
 			t.Errorf("containerd's limits are %q", got)
 		}
 	}
