@@ -32,7 +32,7 @@ golden:
 keep-golden:
 	@test -n "$(VERSION)" || { echo 'say VERSION=v1.2.3' >&2; exit 2; }
 	mkdir -p golden/releases/$(VERSION)/golden
-	cp -R examples golden/releases/$(VERSION)/
+	cp -R examples golden/releases/$(VERSION)/ && rm golden/releases/$(VERSION)/examples/*.go
 	for made in golden/*/cluster.yaml; do name=$$(basename $$(dirname $$made)); \
 		mkdir -p golden/releases/$(VERSION)/golden/$$name && cp $$made golden/releases/$(VERSION)/golden/$$name/ || exit 1; done
 
