@@ -32,7 +32,7 @@ type block struct {
 //	sh example  stands in a help text too: it must parse here, and TestHelpExamples runs it
 //	sh kops, kustomize, kpt  needs that program: it must parse, and e2e/pipelines runs it
 //	yaml      is a hook spec that decodes without a finding, or a kops manifest, or other YAML that parses
-//	text      is output
+//	text      is output; behind an sh it is that of the sh, which must print each of its lines but for "..."
 //
 // Other languages (hcl, json, mermaid) have tests of their own.
 func TestDocs(t *testing.T) {
@@ -61,19 +61,23 @@ func TestDocs(t *testing.T) {
 				case lang == "yaml":
 					checkYAML(t, name, b)
 				case b.info == "sh":
-					script := b.text
+					script, shown, ran := b.text, "", true // ran: the block before is of the script
 					for _, next := range all[i+1:] {
 						if next.info == "sh" {
 							break
 						}
-						if next.info == "sh next" {
+						switch {
+						case next.info == "sh next":
 							script += next.text
+						case next.info == "text" && ran:
+							shown += next.text
 						}
+						ran = next.info == "sh next"
 					}
-					runExample(t, strings.TrimSpace(script))
+					runExample(t, strings.TrimSpace(script), shown)
 				case b.info == "sh next":
 				case lang == "sh":
-					runExample(t, "if false; then\n"+b.text+"\nfi")
+					runExample(t, "if false; then\n"+b.text+"\nfi", "")
 				}
 			}
 		})

@@ -59,7 +59,7 @@ func TestHelpExamples(t *testing.T) {
 					t.Fatalf("kopshook %s --help shows no example", name)
 				}
 				for _, line := range lines {
-					runExample(t, line[1])
+					runExample(t, line[1], "")
 				}
 			})
 			walk(name+" ", cmd.Subcommands)
@@ -68,11 +68,24 @@ func TestHelpExamples(t *testing.T) {
 	walk("", newApp(strings.NewReader(""), io.Discard, io.Discard).Commands)
 }
 
-// runExample runs a shell script in a fresh copy of the examples, with bash -e.
-func runExample(t *testing.T, script string) {
+// lookFor says which lines of the file shown the example has not printed.
+const lookFor = `while IFS= read -r line; do
+  case $line in '' | *...) continue ;; esac
+  grep -qxF -e "$line" .out || { echo "not printed: $line" >&2; exit 1; }
+done < .shown
+`
+
+// runExample runs a shell script in a fresh copy of the examples, with bash -e. It must print the lines of shown.
+func runExample(t *testing.T, script, shown string) {
 	t.Helper()
+	txtar := "exec bash -eo pipefail .example.sh\n"
+	if shown != "" {
+		txtar = "exec bash -c 'bash -eo pipefail .example.sh > .printed 2>&1; code=$?; cat .printed; exit $code'\n" +
+			"exec sed 's/ *$//w .out' .printed\nexec sh .look.sh\n"
+	}
+	txtar += "-- .example.sh --\n" + mayFind + script + "\n-- .look.sh --\n" + lookFor + "-- .shown --\n" + shown
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "example.txtar"), []byte("exec bash -eo pipefail example.sh\n-- example.sh --\n"+mayFind+script+"\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "example.txtar"), []byte(txtar), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	p := params(t, dir)
