@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // benchHooks are five hooks whose user data together fits into an AWS worker's user data.
@@ -72,6 +73,38 @@ func BenchmarkMerge(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkRatio says how long lint and explain of 1,000 instance groups take as a multiple of merging them, each measured
+// in turn with the merge so that a busy machine slows both.
+func BenchmarkRatio(b *testing.B) {
+	hooks, manifest := benchFiles(b, 1000)
+	run := func(b *testing.B, args ...string) time.Duration {
+		start := time.Now()
+		app := newApp(strings.NewReader(""), io.Discard, io.Discard)
+		err := app.RunContext(context.Background(), append([]string{"kopshook"}, args...))
+		if exitCode(err, io.Discard) > 1 { // 1: lint has found something
+			b.Fatal(err)
+		}
+		return time.Since(start)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"lint", []string{"lint", "-f", hooks, manifest}},
+		{"explain/text", []string{"explain", "-f", hooks, manifest}},
+		{"explain/html", []string{"explain", "-o", "html", "-f", hooks, manifest}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var merge, other time.Duration
+			for b.Loop() {
+				merge += run(b, "merge", hooks, manifest)
+				other += run(b, c.args...)
+			}
+			b.ReportMetric(other.Seconds()/merge.Seconds(), "x-merge")
 		})
 	}
 }

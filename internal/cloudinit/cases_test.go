@@ -119,6 +119,7 @@ var testCases = []testCase{
 	{name: "a folder that is a file", parts: []Part{config("a", "write_files: [{path: /opt/a}, {path: /opt/a/b}, {path: /etc/2}]\n")}},
 	{name: "a path that nobody can make", parts: []Part{config("a", "write_files:\n- {path: /d/e/"+strings.Repeat("n", 256)+"/f, owner: app}\n- {path: /d/e/f, owner: app, defer: true}\n")}},
 	{name: "permissions that chmod refuses", parts: []Part{config("a", "write_files:\n- {path: /d/e, permissions: 2147483648}\n- {path: /d/f, owner: app, defer: true}\n")}},
+	{name: "a setuid bit that is lost, and a mode that is kept", parts: []Part{config("a", "write_files:\n- {path: /etc/a, permissions: '4755'}\n- {path: /etc/a, permissions: 0}\n")}},
 	{name: "contents", parts: []Part{config("a", "write_files:\n- {path: /etc/1, encoding: b64, content: YWJj}\n- {path: /etc/2, encoding: nope, content: YWJj}\n- {path: /etc/3, content: abc}\n- {path: /etc/3, content: def, append: true}\n- {content: x}\n- {path: /etc/4, content: 5}\n- {path: /etc/5}\n")}},
 	{name: "content of null", parts: []Part{config("a", "write_files: [{path: /etc/1, content: }, {path: /etc/2}]\n")}},
 	{name: "base64 that is broken", parts: []Part{config("a", "write_files: [{path: /etc/1, encoding: b64, content: YWJ}, {path: /etc/2}]\n")}},

@@ -202,6 +202,7 @@ func (r *reader) takeSetuid(e *pyyaml.Value, f *File) {
 		return
 	}
 	f.Mode &^= lost
+	r.fs.written[path.Clean(f.Path)] = f.Mode
 	l := r.entryLoss(e)
 	l.Kind, l.What = Changed, fmt.Sprintf("the mode of %s", f.Path)
 	l.Why = fmt.Sprintf("its owner is set after its mode, which becomes %04o", f.Mode)
