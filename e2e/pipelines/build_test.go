@@ -59,7 +59,7 @@ func build(t *testing.T, dir, program string, env ...string) [sha256.Size]byte {
 	var config goreleaser
 	readYAML(t, ".goreleaser.yaml", &config)
 	b := config.Builds[0]
-	args := append([]string{"build", "-buildvcs=true"}, b.Flags...)
+	args := append([]string{"build"}, b.Flags...)
 	args = append(args, "-ldflags", strings.ReplaceAll(strings.Join(b.Ldflags, " "), "{{ .Tag }}", tag), "-o", program, b.Main)
 	run(t, dir, append(append(env, "GOFLAGS="), b.Env...), "go", args...)
 	data, err := os.ReadFile(program)
