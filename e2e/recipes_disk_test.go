@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,48 @@ func bootLocalNVMe(t *testing.T, suite string) {
 	used.boot(boot.Options{}).blocks().never(created, "formatted -q /dev/md/kopshook", "mounted noatime")
 }
 
+// On virtual machines, with kernels and disks of their own: make e2e-vm. All of their disks are of one model, so a
+// program in front of lsblk gives the further ones that of instance storage. On one suite, as it takes four boots.
+func TestVMLocalNVMe(t *testing.T) {
+	needsVM(t)
+	t.Parallel()
+	config := boot.Config{Suite: "trixie", VM: true, Disks: 2, Packages: []string{"linux-image-cloud-amd64", "mdadm", "xfsprogs"}}
+	config.UserData = userData(t, parts(t, recipeText(t, "local-nvme"))...)
+	n := newNodeOf(t, config)
+	err := n.WriteFile(boot.File{Path: "/usr/local/bin/lsblk", Mode: 0o755, Content: []byte(`#!/bin/sh
+/usr/bin/lsblk "$@" | sed '/nvme[12]n1/s/QEMU NVMe Ctrl/Amazon EC2 NVMe Instance Storage/'
+`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := boot.Options{Limit: 8 * time.Minute, Scenario: `
+echo kept >> /var/lib/kubelet/mark
+wc -l < /mnt/kopshook/kubelet/mark
+findmnt -no FSTYPE,TARGET /mnt/kopshook
+mdadm --detail /dev/md/kopshook | grep -E 'Raid Level|Raid Devices|State :'
+`}
+	want := func(marks string) string {
+		return marks + " xfs /mnt/kopshook Raid Level : raid0 Raid Devices : 2 State : clean"
+	}
+	for _, marks := range []string{"1", "2"} {
+		if got := strings.Join(strings.Fields(n.boot(look).joins().Scenario), " "); got != want(marks) {
+			t.Errorf("the array is %q, want %q", got, want(marks))
+		}
+	}
+	for i := range config.Disks { // the instance was stopped and started
+		if err := os.Remove(n.Disk(i + 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := strings.Join(strings.Fields(n.boot(look).joins().Scenario), " "); got != want("1") {
+		t.Errorf("the new array is %q, want %q", got, want("1"))
+	}
+
+	// a pattern that fits the root disk: nothing is written
+	config.UserData = userData(t, parts(t, recipeText(t, "local-nvme", "Amazon EC2 NVMe Instance Storage", "QEMU*", "attempts: 2", "attempts: 1"))...)
+	newNodeOf(t, config).boot(boot.Options{Limit: look.Limit}).blocks()
+}
+
 // A container has neither memory nor disks of its own.
 func bootHugepages(t *testing.T, suite string) {
 	n := newNode(t, suite, userData(t, parts(t, recipeText(t, "hugepages-thp"))...))
@@ -92,9 +135,7 @@ func bootHugepages(t *testing.T, suite string) {
 
 // On virtual machines, with memory of their own: make e2e-vm.
 func TestVMHugepages(t *testing.T) {
-	if os.Getenv("KOPSHOOK_E2E_VM") == "" {
-		t.Skip("make e2e-vm boots virtual machines")
-	}
+	needsVM(t)
 	onSuites(t, func(t *testing.T, suite string) {
 		if suite == "noble" {
 			t.Skip("there is a kernel for Debian only")
@@ -108,4 +149,12 @@ func TestVMHugepages(t *testing.T) {
 			UserData: userData(t, parts(t, recipeText(t, "hugepages-thp", "attempts: 2", "attempts: 1"))...)})
 		more.boot(boot.Options{Limit: limit}).blocks()
 	})
+}
+
+// needsVM skips a test that make e2e-vm runs.
+func needsVM(t *testing.T) {
+	t.Helper()
+	if os.Getenv("KOPSHOOK_E2E_VM") == "" {
+		t.Skip("make e2e-vm boots virtual machines")
+	}
 }

@@ -19,8 +19,11 @@ type Config struct {
 	// DiskSize in bytes makes a small disk, in memory; 0 means as large as the folder it is in.
 	DiskSize int64
 	// VM boots a virtual machine with a kernel of its own in place of a container: slow where the processor cannot help.
+	// The kernel is that of Packages, or the suite's without modules.
 	// Its disk can be changed before the first boot only, and not read.
 	VM bool
+	// Disks is how many blank disks of 256 MiB a virtual machine has besides its own: /dev/nvme1n1 and on, Disk(1) and on.
+	Disks int
 	// Network gives the node this machine's network; without, it has a loopback device only.
 	Network bool
 	// Dir is where the machine's files are kept. Empty means a temporary folder that Close removes.

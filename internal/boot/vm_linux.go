@@ -42,7 +42,7 @@ umount "$2"
 
 // runVM boots the machine in qemu and waits for its end. Cancelling ctx is cutting the power.
 func (m *Machine) runVM(ctx context.Context, out string) error {
-	kernel, err := vmKernel(ctx, m.config.Suite, m.config.Progress)
+	kernel, err := m.kernel(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,13 @@ func (m *Machine) runVM(ctx context.Context, out string) error {
 		"-kernel", kernel, "-append", "root=/dev/nvme0n1 rw console=ttyS0 loglevel=4 panic=-1 mitigations=off no_timer_check " +
 			"random.trust_cpu=on nowatchdog audit=0 apparmor=0 selinux=0 net.ifnames=0",
 	}
+	for i := 1; i <= m.config.Disks; i++ {
+		if err := makeBlank(m.Disk(i)); err != nil {
+			return err
+		}
+		args = append(args, "-drive", fmt.Sprintf("file=%s,if=none,id=disk%d,format=raw", m.Disk(i), i),
+			"-device", fmt.Sprintf("nvme,drive=disk%d,serial=disk%[1]d", i))
+	}
 	if hasVirtualization() {
 		args = append(args, "-accel", "kvm", "-cpu", "host")
 	} else { // a plain old processor is emulated fastest
@@ -76,6 +83,33 @@ func (m *Machine) runVM(ctx context.Context, out string) error {
 		return fmt.Errorf("qemu-system-x86_64: %w\n%s", err, lastLines(text, 15))
 	}
 	return inNamespace(ctx, takeScenario, filepath.Join(out, "scenario"), mount, disk)
+}
+
+// Disk is the file of one of a virtual machine's further disks. Without it the disk is blank at the next boot.
+func (m *Machine) Disk(number int) string {
+	return filepath.Join(m.dir, fmt.Sprintf("disk-%d", number))
+}
+
+// makeBlank makes a disk's file, unless it is there.
+func makeBlank(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Truncate(256 << 20)
+}
+
+// kernel returns the file of the kernel to boot.
+func (m *Machine) kernel(ctx context.Context) (string, error) {
+	found, err := filepath.Glob(filepath.Join(m.layers[len(m.layers)-1], "boot", "vmlinuz-*"))
+	if err != nil {
+		return "", err
+	}
+	if len(found) > 0 {
+		return found[0], nil
+	}
+	return vmKernel(ctx, m.config.Suite, m.config.Progress)
 }
 
 // hasVirtualization says whether KVM works here: a /dev/kvm alone does not tell, on a machine that is virtual itself.
