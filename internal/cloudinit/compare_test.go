@@ -170,7 +170,9 @@ func untold(r *Result) string {
 	}
 	for _, p := range r.Parts {
 		if p.Config != nil && !p.Lost {
-			look(p.Name, p.Config)
+			config := p.Config.Copy()
+			_, _ = takeMergers(config) // they say how to merge, and are gone then
+			look(p.Name, config)
 		}
 	}
 	return b.String()
