@@ -25,7 +25,7 @@ func daemon(hooks string) string {
 // podNode is a node that runs the scenario with pods.
 func podNode(t *testing.T, suite string, pods map[string]string, env ...string) *node {
 	t.Helper()
-	n := newNodeOf(t, boot.Config{Suite: suite, UserData: userData(t), Packages: podPackages})
+	n := newNodeOf(t, boot.Config{Suite: suite, UserData: userData(t), Packages: morePackages})
 	for name, spec := range pods {
 		n.addPod(name, addonObjects(t, spec), env...)
 	}

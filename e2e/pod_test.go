@@ -22,8 +22,9 @@ import (
 	"kopshook.dev/kopshook/internal/source"
 )
 
-// podPackages are what a node has for pods here: runc, which containerd has too, and busybox for the image.
-var podPackages = []string{"busybox-static", "runc"}
+// morePackages are what some nodes have besides: for pods runc, which containerd has too, and busybox for the image; gpg for
+// recipes. One root file system has them all: building one takes long.
+var morePackages = []string{"busybox-static", "gpg", "runc"}
 
 // podScript is what a test's scenario begins with: it lays out volumes, starts, probes and stops pods as the kubelet and
 // containerd do.

@@ -76,7 +76,7 @@ mkdir -p /srv/modules /srv/infiniband
 		real := "00FA2C1079260870A76D2C285749CAD8646D9185"
 		withGPG := func(replace ...string) *node {
 			data := userData(t, parts(t, recipeText(t, "neuron", replace...))...)
-			n := newNodeOf(t, boot.Config{Suite: suite, UserData: data, Packages: []string{"gpg"}})
+			n := newNodeOf(t, boot.Config{Suite: suite, UserData: data, Packages: morePackages})
 			s.install(t, n)
 			return n
 		}
