@@ -1,6 +1,7 @@
 package adopt_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -114,4 +115,33 @@ func thenOf(t *testing.T, a *adopt.Adopted, hooks []generator.Hook) adopt.Then {
 		t.Fatal(err)
 	}
 	return adopt.Then{Hooks: hooks, Files: files, Parts: parts}
+}
+
+// TestFilesMoveBehindOtherModules: hooks place files when all of cloud-init's modules have run.
+func TestFilesMoveBehindOtherModules(t *testing.T) {
+	const says = "written before cloud-init does %s today, and after it then"
+	for _, c := range []struct {
+		name, config string
+		want         []string
+	}{
+		{"a file of the init stage", "write_files: [{path: /etc/krb5.conf, content: x}]\npackages: [jq]\n",
+			[]string{"/etc/krb5.conf: " + fmt.Sprintf(says, "packages")}},
+		{"a file that is appended to", "write_files: [{path: /etc/krb5.conf, append: true, content: \"x\\n\"}]\npackage_update: true\npackages: [jq]\n",
+			[]string{"/etc/krb5.conf: " + fmt.Sprintf(says, "package_update, packages")}},
+		{"a deferred file comes after packages today, too", "write_files: [{path: /etc/krb5.conf, defer: true, content: x}]\npackages: [jq]\npackage_upgrade: true\nntp: {servers: [x]}\n", nil},
+		{"a deferred file comes before what is later", "write_files: [{path: /etc/p, defer: true, content: x}]\npackages: [jq]\npuppet: {install: true}\n",
+			[]string{"/etc/p: " + fmt.Sprintf(says, "puppet")}},
+		{"files of both stages", "write_files: [{path: /etc/b, defer: true, content: x}, {path: /etc/a, content: x}, {path: /etc/c, content: x}]\npackages: [jq]\n",
+			[]string{"/etc/a, /etc/c: " + fmt.Sprintf(says, "packages")}},
+		{"a key that comes before files", "write_files: [{path: /etc/a, content: x}]\nrandom_seed: {data: x}\n", nil},
+		{"a key of no known module", "write_files: [{path: /etc/a, content: x}]\nbyobu: true\n",
+			[]string{"/etc/a: " + fmt.Sprintf(says, "byobu")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out := adoptParts(t, "Node", []cloudinit.Part{config("a.yaml", c.config)})
+			if !slices.Equal(out.proof.Differences, c.want) {
+				t.Errorf("got %q, want %q", out.proof.Differences, c.want)
+			}
+		})
+	}
 }

@@ -180,20 +180,23 @@ func rest(config *pyyaml.Value) *pyyaml.Value {
 
 // moved tells of what is the same but for its time.
 func (p *Proof) moved(a *Adopted) {
-	var files []string
-	for _, h := range a.hooks {
-		for _, f := range h.files {
-			if !h.disabled && !slices.Contains(files, f.path) {
-				files = append(files, f.path)
-			}
+	var order []string // what is between, as it comes up
+	files := map[string][]string{}
+	for i, r := range a.Today.Runs {
+		if r.File == nil || !a.takes(r.Part) {
+			continue
 		}
+		between := a.between(i)
+		if between == "" || slices.Contains(files[between], r.File.Path) {
+			continue
+		}
+		if files[between] == nil {
+			order = append(order, between)
+		}
+		files[between] = append(files[between], r.File.Path)
 	}
-	var between []string
-	for _, e := range passedThrough(a.Today.Config).Entries {
-		between = append(between, e.Key.String())
-	}
-	if len(files) > 0 && len(between) > 0 {
-		p.differ("%s: written before cloud-init does %s today, and after it then", strings.Join(files, ", "), strings.Join(between, ", "))
+	for _, between := range order {
+		p.differ("%s: written before cloud-init does %s today, and after it then", strings.Join(files[between], ", "), between)
 	}
 	p.downloads(a)
 	for _, r := range a.Today.Runs {
@@ -205,6 +208,27 @@ func (p *Proof) moved(a *Adopted) {
 			}
 		}
 	}
+}
+
+// between names what cloud-init does between a file that it writes today, the run of that number, and hooks: keys of the
+// configuration whose module comes later. Keys that the model knows no module of count as later than the init stage.
+func (a *Adopted) between(file int) string {
+	runs := func(key string) func(cloudinit.Run) bool {
+		return func(r cloudinit.Run) bool {
+			module := r.File == nil && r.What != "boothook" && !strings.HasPrefix(r.What, "script")
+			return module && (slices.Contains(strings.Split(r.Name, ", "), key) || r.What == "packages" && strings.HasPrefix(key, "package_"))
+		}
+	}
+	var keys []string
+	for _, e := range passedThrough(a.Today.Config).Entries {
+		key := e.Key.String()
+		known := slices.ContainsFunc(a.Today.Runs, runs(key))
+		later := slices.ContainsFunc(a.Today.Runs[file+1:], runs(key))
+		if later || !known && a.Today.Runs[file].Stage == cloudinit.Init {
+			keys = append(keys, key)
+		}
+	}
+	return strings.Join(keys, ", ")
 }
 
 // downloads tells of what may be needed for the download that comes before all hooks with a unit: kops' nodeup.sh fetches
