@@ -71,13 +71,26 @@ func (a *Adopted) spoiled() bool {
 	}
 	why := "cloud-init drops them"
 	for _, l := range r.Lost {
-		if l.Part < kept && l.Part >= 0 && l.Kind != cloudinit.LostPart {
+		if l.Part < kept && l.Part >= 0 && stops(l) {
 			why = fmt.Sprintf("in %s, %s is lost: %s", l.Name, l.What, l.Why)
 			break
 		}
 	}
 	a.keepAll("hooks would not arrive next to what stays: %s; mend that first", why)
 	return true
+}
+
+// stops says whether a loss takes along what other parts say.
+func stops(l cloudinit.Loss) bool {
+	switch l.Kind {
+	case cloudinit.LostAll, cloudinit.LostInit, cloudinit.LostMerge:
+		return true
+	case cloudinit.LostCommands:
+		return l.Path == "bootcmd"
+	case cloudinit.LostEntry:
+		return l.Path == "write_files" || strings.HasSuffix(l.Why, "stops write_files")
+	}
+	return false
 }
 
 // staying returns the parts that stay in the manifest.
