@@ -202,6 +202,7 @@ func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) [
 	f.addError(ctx.Err())
 	if !f.report.HasErrors() {
 		plan.CheckSizes(groups, func(*plan.Group) []byte { return nil }, report.Error, &f.report)
+		f.checkArrival(groups)
 	}
 	if f.report.HasErrors() {
 		return nil

@@ -237,6 +237,7 @@ func (in *inputs) plan(ctx context.Context, loader plan.Loader) ([]*plan.Group, 
 		if err := in.checkSizes(ctx, groups); err != nil {
 			return nil, err
 		}
+		in.checkArrival(groups)
 	}
 	return groups, in.finish()
 }
