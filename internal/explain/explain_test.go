@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -89,6 +90,8 @@ func everyPhase(t *testing.T) Input {
 		hook("drain", generator.PreShutdown))
 }
 
+var replacesNodeup = []cloudinit.Part{theirs[0], {Name: "nodeup.sh", Type: cloudinit.TypeShellScript, Content: "#!/bin/sh\ntrue\n"}, theirs[1]}
+
 // brokenByOthers has a part of the user's that keeps the hooks' files from being written.
 func brokenByOthers(t *testing.T) Input {
 	bad := []cloudinit.Part{{Name: "b.yaml", Type: cloudinit.TypeCloudConfig, Content: "write_files:\n- path: /etc/x\n  owner: nobody-there\n"}}
@@ -120,6 +123,7 @@ func TestForms(t *testing.T) {
 		{"phases", everyPhase(t)},
 		{"broken", brokenByOthers(t)},
 		{"plain", example(t, nil)},
+		{"never", example(t, replacesNodeup, hook("driver", generator.PreNodeup), hook("drain", generator.PreShutdown))},
 		{"bastion", func() Input {
 			in := example(t, theirs[:1])
 			in.Role, in.Result = "Bastion", cloudinit.ReadParts(nil, "Bastion", theirs[:1], cloudinit.Options{})
@@ -235,4 +239,47 @@ func FuzzForms(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestWhoJoins: no form may say that a machine becomes a node which does not.
+func TestWhoJoins(t *testing.T) {
+	whole := func(data string) Input {
+		return Input{Parts: []cloudinit.Part{{Name: "file"}}, Result: cloudinit.Read([]byte(data), cloudinit.Options{}), Place: func(cloudinit.At) string { return "" }}
+	}
+	role := func(role string, in Input) Input {
+		in.Role, in.Result = role, cloudinit.ReadParts(nil, role, in.Parts, cloudinit.Options{})
+		return in
+	}
+	for _, c := range []struct {
+		name  string
+		in    Input
+		joins bool
+		never string
+	}{
+		{"a node", example(t, theirs), true, ""},
+		{"a node without parts", example(t, nil), true, ""},
+		{"a bastion", role("Bastion", example(t, theirs)), false, ""},
+		{"a part in the place of nodeup.sh", example(t, replacesNodeup), false, `the part "nodeup.sh" is written to the same file, nodeup.sh`},
+		{"user data that cloud-init dies of", example(t, []cloudinit.Part{{Name: "a", Type: "multipart/mixed", Content: "x"}, {Name: "b.gz", Type: "application/gzip", Content: "no gzip"}}), false, "the part cannot be decompressed"},
+		{"a script of somebody's", whole("#!/bin/sh\ntrue\n"), false, ""},
+		{"a cloud-config of somebody's", whole("#cloud-config\nbootcmd: [x]\n"), false, ""},
+		{"kops' script in another message", whole("MIME-Version: 1.0\nContent-Type: text/x-shellscript\nContent-Disposition: attachment; filename=nodeup.sh\n\n#!/bin/sh\ntrue\n"), true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			timeline := Make(c.in)
+			joins := slices.ContainsFunc(timeline.Stages, func(s Stage) bool { return s.ID == StageKubelet })
+			if got := JSON([]Input{c.in})[0].NeverJoins; joins != c.joins || got != c.never {
+				t.Errorf("joins: %v, never since %q; want %v, %q", joins, got, c.joins, c.never)
+			}
+			var text bytes.Buffer
+			if err := Text(&text, timeline, false); err != nil {
+				t.Fatal(err)
+			}
+			for _, claim := range []string{"the node joins", "nodeup starts all the same", "before nodeup"} {
+				if !c.joins && strings.Contains(text.String(), claim) {
+					t.Errorf("it says %q:\n%s", claim, text.String())
+				}
+			}
+		})
+	}
 }

@@ -90,6 +90,9 @@ func stepTable(b *strings.Builder, t *Timeline) {
 			if st.EveryBoot {
 				when = "every boot"
 			}
+			if st.Never {
+				when = "never"
+			}
 			class := ""
 			if st.Blocks {
 				class = ` class="bad"`

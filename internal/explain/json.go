@@ -16,6 +16,7 @@ type Explained struct {
 	Runs                 []Run           `json:"runs"`
 	Hooks                []JSONHook      `json:"hooks"`
 	Lost                 []JSONLoss      `json:"lost"`
+	NeverJoins           string          `json:"neverJoins,omitempty"` // why nodeup.sh does not run, nor what comes behind it
 	Size                 *budget.Result  `json:"size,omitempty"`
 }
 
@@ -63,9 +64,9 @@ type JSONLoss struct {
 func JSON(all []Input) []Explained {
 	list := []Explained{}
 	for _, in := range all {
-		m := &maker{in: in, hooks: findHooks(in.Result)}
+		m := newMaker(in)
 		e := Explained{InstanceGroup: in.Group, CloudInit: in.Result.Version.String(), EffectiveCloudConfig: valueJSON(in.Result.Config),
-			Runs: []Run{}, Hooks: []JSONHook{}, Lost: []JSONLoss{}, Size: in.Size}
+			Runs: []Run{}, Hooks: []JSONHook{}, Lost: []JSONLoss{}, NeverJoins: m.neverJoins(), Size: in.Size}
 		for _, r := range in.Result.Runs {
 			e.Runs = append(e.Runs, m.run(r))
 		}

@@ -43,6 +43,8 @@ func flowchart(b *strings.Builder, t *Timeline) {
 			case st.Beside:
 				beside = append(beside, id)
 				continue
+			case st.Never: // nothing leads there
+				continue
 			case previous != "":
 				fmt.Fprintf(b, "    %s --> %s\n", previous, id)
 			default:
@@ -104,6 +106,9 @@ func mermaidStep(s Step) string {
 	when := "first boot"
 	if s.EveryBoot {
 		when = "every boot"
+	}
+	if s.Never {
+		when = "never"
 	}
 	return fmt.Sprintf("%s<br/><small>%s, %s</small>", name, mermaidText(cut(small, 40)), when)
 }

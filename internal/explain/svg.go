@@ -78,7 +78,7 @@ func (p *painter) draw() {
 	var nodeup box
 	if s := p.stage(StageFinal); s != nil {
 		y = p.marker(y, "sysinit.target · network-online.target · multi-user.target")
-		if p.t.Role != "Bastion" {
+		if p.t.Node {
 			p.text("lane", laneB, y+26, "hooks")
 			p.text("lane", laneC, y+26, "kops")
 		}
@@ -86,8 +86,11 @@ func (p *painter) draw() {
 		now.Steps, late.Steps = splitLate(s.Steps)
 		y, _, nodeup = p.column(now, laneA, widthA, y+4)
 	}
-	if p.t.Role != "Bastion" && p.stage(StageNodeup) != nil {
+	if p.stage(StageNodeup) != nil {
 		p.kops(nodeup, late, y)
+	}
+	if s := p.stage(StageNever); s != nil {
+		p.column(*s, laneC, widthC, y)
 	}
 }
 

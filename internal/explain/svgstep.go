@@ -16,9 +16,9 @@ func (p *painter) column(s Stage, x, w, y float64) (below float64, first, last b
 	}
 	for i, st := range s.Steps {
 		b := p.step(st, x, w, y)
-		if i > 0 {
+		if i > 0 && !st.Never {
 			p.path("then", false, x+18, last.bottom(), x+18, b.y)
-		} else {
+		} else if i == 0 {
 			first = b
 		}
 		last = b
@@ -43,7 +43,7 @@ func (p *painter) step(s Step, x, w, y float64) box {
 		h -= 17
 	}
 	class := "box" + string(s.Owner)
-	if s.Beside {
+	if s.Beside || s.Never {
 		class += " beside"
 	}
 	p.rect(&p.above, class, x, y, w, h, 6)

@@ -26,7 +26,7 @@ func Text(w io.Writer, t *Timeline, color bool) error {
 	for _, s := range t.Stages {
 		p.stage(s)
 	}
-	if t.Role != "Bastion" {
+	if t.Node {
 		p.failures(t)
 	}
 	p.losses(t)
@@ -73,6 +73,9 @@ func (p *textPrinter) stage(s Stage) {
 		when, blocks := "○", " "
 		if st.EveryBoot {
 			when = "●"
+		}
+		if st.Never {
+			when = "–"
 		}
 		if st.Blocks {
 			blocks = "■"

@@ -48,6 +48,7 @@ type Step struct {
 	Fails     string // what happens when it fails
 	Blocks    bool   // when it fails the node does not join
 	Beside    bool   // it runs beside nodeup, though it stands in a stage before it
+	Never     bool   // the node does not come that far
 	Hook      *Hook  // of kopshook
 }
 
@@ -72,7 +73,8 @@ type Timeline struct {
 	Stages               []Stage
 	Lost                 []Loss
 	Size                 *budget.Result
-	Hooks                int // that hold the kubelet back
+	Hooks                int  // that hold the kubelet back
+	Node                 bool // nodeup is to run: it is no bastion, and no user data that kops has nothing to do with
 }
 
 // title is the instance group's name, or what stands for it.
@@ -95,19 +97,23 @@ const (
 	StagePostNodeup  = "post-nodeup"
 	StagePostKubelet = "post-kubelet"
 	StageShutdown    = "pre-shutdown"
+	StageNever       = "never" // instead of those from pre-nodeup on
 )
 
 // Make makes the timeline of an instance group.
 func Make(in Input) *Timeline {
-	m := &maker{in: in, hooks: findHooks(in.Result)}
-	t := &Timeline{Group: in.Group, Cluster: in.Cluster, Role: in.Role, Size: in.Size, CloudInit: in.Result.Version.String()}
+	m := newMaker(in)
+	t := &Timeline{Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Role: in.Role, Size: in.Size, CloudInit: in.Result.Version.String()}
 	for _, h := range m.hooks {
 		if h.holds() {
 			t.Hooks++
 		}
 	}
 	t.Stages = m.cloudInit()
-	if in.Role != "Bastion" {
+	switch {
+	case m.neverJoins() != "":
+		t.Stages = append(t.Stages, m.never())
+	case m.isNode():
 		t.Stages = append(t.Stages, m.kops()...)
 	}
 	t.Stages = slices.DeleteFunc(t.Stages, func(s Stage) bool { return len(s.Steps) == 0 })
@@ -142,8 +148,15 @@ func (m *maker) losses() []Loss {
 }
 
 type maker struct {
-	in    Input
-	hooks []Hook
+	in     Input
+	hooks  []Hook
+	nodeup bool // kops' script runs
+}
+
+func newMaker(in Input) *maker {
+	m := &maker{in: in, hooks: findHooks(in.Result)}
+	m.nodeup = slices.ContainsFunc(in.Result.Runs, m.isNodeup)
+	return m
 }
 
 // ours says whether a part is kopshook's.
@@ -300,14 +313,21 @@ func (m *maker) module(r cloudinit.Run) Step {
 	return s
 }
 
-// isNodeup says whether a script is kops' own. Without parts it is all of the user data, and nameless.
+// isNodeup says whether a script is kops' own. Without parts it is all of the user data, and nameless. In user data that is
+// not known to be kops' it goes by its name.
 func (m *maker) isNodeup(r cloudinit.Run) bool {
-	return r.What == "script" && r.At.Part < 0 && (r.Name == cloudinit.NodeupName || m.in.Role != "Bastion" && len(m.in.Parts) == 0)
+	switch {
+	case r.What != "script":
+		return false
+	case m.in.Role == "":
+		return r.Name == cloudinit.NodeupName
+	}
+	return r.At.Part < 0 && (r.Name == cloudinit.NodeupName || m.in.Role != "Bastion" && len(m.in.Parts) == 0)
 }
 
 func (m *maker) script(r cloudinit.Run) Step {
 	s := Step{Name: r.Name, Owner: Yours, What: r.What, EveryBoot: r.EveryBoot, Place: m.in.Place(r.At)}
-	nodeup := m.in.Role != "Bastion" && r.What == "script"
+	nodeup := m.nodeup && r.What == "script"
 	switch {
 	case m.isNodeup(r):
 		s.Name, s.Owner, s.Place, s.What = cloudinit.NodeupName, Kops, "", "kops"
@@ -317,6 +337,8 @@ func (m *maker) script(r cloudinit.Run) Step {
 		s.Detail, s.Fails = "runs beside nodeup", "the node joins all the same"
 	case nodeup:
 		s.Detail, s.Fails = "before nodeup", "nodeup starts all the same"
+	case m.isNode() && r.What == "script" && r.Name == cloudinit.NodeupName:
+		s.Detail, s.Fails = "in the place of kops' script", "only a log says so"
 	default:
 		s.Fails = "the boot goes on, only a log says so"
 	}

@@ -1,0 +1,34 @@
+package explain
+
+import "kopshook.dev/kopshook/internal/cloudinit"
+
+// isNode says whether the user data is to make a node: that of a bastion has no nodeup.sh, and of user data without a role
+// it is known only when it is there.
+func (m *maker) isNode() bool { return m.nodeup || m.in.Role != "Bastion" && m.in.Role != "" }
+
+// neverJoins says why nodeup.sh does not run, so that the machine never becomes a node; "" when it does or is not to.
+func (m *maker) neverJoins() string {
+	if m.nodeup || !m.isNode() {
+		return ""
+	}
+	if l := m.in.Result.Fatal(); l != nil {
+		return l.Why
+	}
+	for _, l := range m.in.Result.Lost {
+		if l.Kind == cloudinit.Overwritten && l.Part < 0 {
+			return l.Why
+		}
+	}
+	return "nodeup.sh does not run"
+}
+
+// never returns what comes behind nodeup.sh where that does not run: it is nodeup that starts hooks and the kubelet.
+func (m *maker) never() Stage {
+	var steps []Step
+	for _, h := range m.hooks {
+		steps = append(steps, Step{Name: h.Name, Owner: Kopshook, What: "hook", Detail: h.Phase, Never: true})
+	}
+	return Stage{StageNever, "never reached", "the node never joins", append(steps,
+		Step{Name: "nodeup", Owner: Kops, What: "kops", Detail: "nodeup.sh does not run", Never: true},
+		Step{Name: "kubelet", Owner: Kops, What: "kops", Detail: "does not start", Never: true})}
+}
