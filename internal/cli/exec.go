@@ -26,8 +26,8 @@ func execCommand() *cli.Command {
 		Usage:     "run hooks around a kops command",
 		UsageText: "kopshook exec [OPTIONS] SPEC... -- kops COMMAND...",
 		Description: `Runs the hooks of SPEC (kind: ClusterHooks) on this machine, before and after the kops command. What the command is,
-and for which cluster, is read from its words; without --yes no hooks run. A hook that fails before the command keeps it
-from starting.
+and for which cluster, is read from its words; without --yes no hooks run. What starts kops in its turn, such as env or
+sudo, belongs in front of kopshook. A hook that fails before the command keeps it from starting.
 
 The command's output, terminal, signals and exit code pass through. Exit codes of kopshook's own: 125 when a hook
 failed, 126 when the command cannot be started, 127 when it is not found, 2 when the specs or options are wrong.
@@ -52,7 +52,10 @@ func execAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if op := c.String("operation"); op != "" && !slices.Contains(clusterhooks.Operations, op) {
+	if c.IsSet("cluster") && c.String("cluster") == "" {
+		return report.Hint("a variable may not be set: look at what it holds, or leave --cluster out", "--cluster is empty")
+	}
+	if op := c.String("operation"); c.IsSet("operation") && !slices.Contains(clusterhooks.Operations, op) {
 		remedy := "choose one of " + strings.Join(clusterhooks.Operations, ", ")
 		if near := report.Nearest(op, clusterhooks.Operations); near != "" {
 			remedy = "did you mean " + near + "?"

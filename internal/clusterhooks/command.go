@@ -121,6 +121,9 @@ func (c *Command) Yes() bool {
 // Program is what the command is called: "kops".
 func (c *Command) Program() string { return filepath.Base(c.Args[0]) }
 
+// isKops says whether the program is kops, by its name: "kops-1.36" is.
+func (c *Command) isKops() bool { return strings.HasPrefix(c.Program(), "kops") }
+
 // ClusterName is the cluster that the command line itself names, "" when it leaves that to the environment.
 func (c *Command) ClusterName() string {
 	if name := c.Option("name"); name != "" {

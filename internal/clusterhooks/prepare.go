@@ -23,6 +23,12 @@ func (r *runner) prepare(ctx context.Context) error {
 	if op.isNothing() {
 		if op.None != "" {
 			r.result.Note = r.shown() + ": " + op.None
+		} else if !r.command.isKops() {
+			if r.Cluster != "" {
+				return report.Hint("put kopshook exec in front of kops itself, or say with --operation what the command does",
+					"%s is not kops: cannot tell what it does to cluster %q, so no hooks would run", r.command.Program(), r.Cluster)
+			}
+			r.result.Note = r.command.Program() + ": it is not kops, put kopshook exec in front of kops itself or add --operation"
 		}
 		return r.findProgram()
 	}
@@ -81,12 +87,16 @@ func notStarted(program string, err error) error {
 // findTargets asks kops what the command is about, and keeps the hooks that are for that.
 func (r *runner) findTargets(ctx context.Context, op Operation) error {
 	r.prober = &prober{cmd: r.command, getenv: r.Getenv, stdin: r.Stdin}
-	if r.Operation != "" && !strings.HasPrefix(r.command.Program(), "kops") {
+	if r.Operation != "" && !r.command.isKops() {
 		r.prober.cmd = ParseCommand([]string{"kops"}) // the command is another program's, terraform's for instance
 	}
 	targets, none, err := r.prober.targets(ctx, op, r.Cluster)
 	if err != nil {
 		return err
+	}
+	if none != "" && (r.Operation != "" || r.Cluster != "" && r.prober.unclear) {
+		return report.Hint("name the cluster with --cluster, and what the command does with --operation",
+			"%s: %s, so no hooks would run", r.shown(), none)
 	}
 	if none != "" {
 		r.result.Note = r.shown() + ": " + none

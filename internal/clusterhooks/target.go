@@ -32,6 +32,8 @@ type prober struct {
 	stdin  io.Reader
 	// Read is what was taken off stdin to look at a manifest; the command must get it instead.
 	read []byte
+	// unclear says that there may well be clusters, but there is no telling which.
+	unclear bool
 }
 
 // askTimeout bounds a question to kops, which goes to the state store and, for upgrades, to the channel.
@@ -198,6 +200,7 @@ func (p *prober) manifestTargets(ctx context.Context, op Operation) (targets []T
 	var objects []kopsObject
 	for _, name := range files {
 		if strings.Contains(name, "://") {
+			p.unclear = true
 			return nil, "the manifest " + name + " is not a file of this machine", nil
 		}
 		found, err := p.manifest(name)
