@@ -35,7 +35,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
 		),
 		Action: func(c *cli.Context) error {
-			_, groups, err := planned(c)
+			_, groups, err := plannedChange(c)
 			if err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ Example:
    kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: planFlags(),
 		Action: func(c *cli.Context) error {
-			_, groups, err := planned(c)
+			_, groups, err := plannedChange(c)
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ Example:
 			if name := c.Args().First(); name == "-" {
 				return report.Hint("use kopshook merge", "edit works on a file in place, not on standard input")
 			}
-			in, groups, err := planned(c)
+			in, groups, err := plannedChange(c)
 			if err != nil {
 				return err
 			}

@@ -142,6 +142,7 @@ func (in *inputs) answer(c *cli.Context, fetch bool) (map[string]string, error) 
 	if err != nil {
 		return nil, err
 	}
+	in.warnTakenOut(groups)
 	parts, sums := map[string][]generator.UserData{}, map[string]string{}
 	for _, g := range groups {
 		if _, twice := parts[g.Name]; twice {

@@ -209,6 +209,9 @@ func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) [
 	}
 	// one of several transformers knows its own spec alone
 	alone := f.list.Config != nil && f.list.Config.Kind == hookspec.Kind && len(f.specs) == 1
+	if !alone {
+		f.warnTakenOut(groups)
+	}
 	for _, g := range groups {
 		if g.Unserved != "" || alone && len(g.Hooks) == 0 {
 			continue

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -35,7 +34,7 @@ func merge(c *cli.Context) error {
 	if c.Bool("write") && slices.Contains(c.Args().Slice(), "-") {
 		return report.Hint("leave -w away to print the result", "standard input cannot be written in place")
 	}
-	in, groups, err := planned(c)
+	in, groups, err := plannedChange(c)
 	if err != nil {
 		return err
 	}
@@ -123,11 +122,29 @@ func planned(c *cli.Context) (*inputs, []*plan.Group, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	return in, groups, nil
+}
+
+// plannedChange is planned for commands that are about what merging changes.
+func plannedChange(c *cli.Context) (*inputs, []*plan.Group, error) {
+	in, groups, err := planned(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	in.warnTakenOut(groups)
+	return in, groups, in.finish()
+}
+
+// warnTakenOut tells of groups that lose all their hooks: most likely a spec was not given.
+func (in *inputs) warnTakenOut(groups []*plan.Group) {
+	remedy := "give all specs: with -f for each, as a folder, or in KOPSHOOK_FILES"
+	if in.strict {
+		remedy += "; if the hooks are gone for good, leave --strict away"
+	}
 	for _, g := range groups {
 		if old := g.Ours(); g.Unserved == "" && len(g.Hooks) == 0 && len(old) > 0 {
-			fmt.Fprintf(in.stderr, "%s: warning: instance group %q: no hooks for it any more, %d parts are taken out\n",
-				report.Position{File: g.Manifest.Name, Line: g.Line}, g.Name, len(old))
+			in.report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "spec.additionalUserData", remedy,
+				"instance group %q: no hooks for it any more, %s are taken out", g.Name, count(len(old), "part"))
 		}
 	}
-	return in, groups, nil
 }

@@ -86,7 +86,8 @@ func newAction(c *cli.Context) error {
 	if err := create(file, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.ErrWriter, `%s is written: read it, and see that its selector names your instance groups. Then:
+	fmt.Fprintf(c.App.ErrWriter, `%s is written: read it, and see that its selector names your instance groups. Then, with your other specs
+if you have any:
    kops get ig --name CLUSTER -o yaml > ig.yaml
    kopshook merge -w %[1]s ig.yaml
    kopshook check %[1]s ig.yaml
