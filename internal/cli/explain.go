@@ -76,8 +76,11 @@ func explainUserData(c *cli.Context, opts cloudinit.Options) ([]explain.Input, e
 	}
 	data = plainUserData(data)
 	nodeup, parts, err := cloudinit.Parts(data)
-	if err != nil {
-		// no message of kops' own form: it is read as it is
+	if err != nil && !cloudinit.IsUserData(data) {
+		return nil, report.Hint("give what a machine got, as cloud-init query userdata prints it; manifests go without --user-data", "%s: %w", display(name), err)
+	}
+	if err != nil || parts == nil && !cloudinit.IsNodeup(nodeup) {
+		// no message of kops' own form, nor kops' script: it is read as it is
 		r := cloudinit.Read(data, opts)
 		return []explain.Input{{Result: r, Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) string {
 			if at.Part < 0 || at.Line == 0 {

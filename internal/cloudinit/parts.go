@@ -41,6 +41,34 @@ func Parts(userData []byte) (nodeup []byte, parts []Part, err error) {
 	return nodeup, parts, nil
 }
 
+// IsNodeup says whether a script is kops' bootstrap script, by the line that starts nodeup (kops
+// pkg/model/resources/nodeup.go:152).
+func IsNodeup(script []byte) bool {
+	return bytes.HasPrefix(script, []byte("#!")) && bytes.Contains(script, []byte("nodeup --install-systemd-unit"))
+}
+
+// IsUserData says whether cloud-init takes data for something: a message, or what begins like one of its types, also in
+// gzip. A message has its version in its own header: cloud-init is content with finding it somewhere in the first 4096
+// bytes (cloudinit/user_data.py:380), as it stands in many a manifest.
+func IsUserData(data []byte) bool {
+	text := string(data)
+	if plain, err := gunzip(text); err == nil {
+		text = plain
+	}
+	if Sniff(text) != "" {
+		return true
+	}
+	for line := range strings.Lines(text[:min(len(text), 4096)]) {
+		if strings.TrimRight(line, "\r\n") == "" {
+			break
+		}
+		if strings.HasPrefix(strings.ToLower(line), "mime-version:") {
+			return true
+		}
+	}
+	return false
+}
+
 // Nodeup returns kops' bootstrap script of user data that kops wrote.
 func Nodeup(userData []byte) ([]byte, error) {
 	nodeup, _, err := Parts(userData)

@@ -1,6 +1,8 @@
 package cloudinit
 
 import (
+	"bytes"
+	"compress/gzip"
 	"strings"
 	"testing"
 
@@ -77,4 +79,32 @@ func FuzzParts(f *testing.F) {
 			t.Fatalf("nodeup %q, parts -want +got:\n%s", got, diff)
 		}
 	})
+}
+
+func TestIsUserData(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte("#!/bin/sh\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]bool{
+		string(Message([]byte("#!"), "Node", []Part{{"a", TypeShellScript, "b"}})): true,
+		"Content-Type: text/plain\r\nMime-Version: 1.0\r\n\r\n":                    true,
+		"#!/bin/sh\n":           true,
+		"\n#Cloud-Config\n":     true,
+		"#include\nhttp://x\n":  true,
+		packed.String():         true,
+		"":                      false,
+		"\x00\xff":              false,
+		"kind: InstanceGroup\n": false,
+		"spec:\n  additionalUserData:\n  - content: |\n      MIME-Version: 1.0\n": false,
+		"kind: a\n\nMIME-Version: 1.0\n":                                          false,
+	} {
+		if got := IsUserData([]byte(in)); got != want {
+			t.Errorf("%q: %v", in, got)
+		}
+	}
 }
