@@ -270,6 +270,7 @@ func TestFetch(t *testing.T) {
 		{name: "resumes", urls: []string{"/cut", "/good"}, asked: []string{"cut", "good bytes=4000-"}},
 		{name: "leaves what is already right", urls: []string{"/good"}, before: content},
 		{name: "replaces what is wrong", urls: []string{"/good"}, before: []byte("old"), asked: []string{"good "}},
+		{name: "says what cannot be downloaded", urls: []string{"/missing"}, fails: true, says: "/missing: exit status "},
 		{name: "says both sums", urls: []string{"/bad"}, asked: []string{"bad"}, fails: true, says: "sha256 is " + fmt.Sprintf("%x", sha256.Sum256([]byte("not it"))) + ", not " + sum},
 		{name: "takes a mirror after a wrong one", urls: []string{"/bad", "/good"}, asked: []string{"bad", "good "}},
 	} {
@@ -284,7 +285,7 @@ func TestFetch(t *testing.T) {
 			}
 			file := File{Path: path, Mode: 0o755, Owner: owner(t), SHA256: strings.ToUpper(sum)}
 			for _, u := range c.urls {
-				file.URLs = append(file.URLs, server.URL+u)
+				file.URLs = append(file.URLs, server.URL+u+"?sig=t0ken")
 			}
 			h.Files = []File{file}
 			if out, status := n.gate(h); status != 0 {
@@ -293,6 +294,12 @@ func TestFetch(t *testing.T) {
 			out, status := n.run(h)
 			if (status != 0) != c.fails || !strings.Contains(out, c.says) {
 				t.Errorf("exit status %d: %s", status, out)
+			}
+			if strings.Contains(out, "t0ken") {
+				t.Errorf("it prints what signs the address: %s", out)
+			}
+			if !strings.Contains(out, "+ /bin/sh ./script") && !c.fails {
+				t.Errorf("it does not trace the script: %s", out)
 			}
 			var asked []string // curl tries again when a connection is cut
 			for _, r := range requests {

@@ -179,7 +179,7 @@ func (h *hook) placeFiles(s *steps) {
 		for j, u := range f.URLs {
 			urls[j] = s.arg(u)
 		}
-		s.add("/bin/sh /opt/kopshook/bin/fetch %s %04o %s %s %s", path, f.Mode, f.Owner, strings.ToLower(f.SHA256), strings.Join(urls, " "))
+		s.addQuiet("/bin/sh /opt/kopshook/bin/fetch %s %04o %s %s %s", path, f.Mode, f.Owner, strings.ToLower(f.SHA256), strings.Join(urls, " "))
 	}
 	if reload {
 		s.add("systemctl daemon-reload")
@@ -205,6 +205,19 @@ func (s *steps) arg(value string) string {
 func (s *steps) add(format string, args ...any) {
 	s.text = append(s.text, fmt.Sprintf(format, args...))
 }
+
+// addQuiet is add for what the journal is not to show: an address may be signed.
+func (s *steps) addQuiet(format string, args ...any) {
+	if last := len(s.text) - 1; last >= 0 && s.text[last] == traceOn {
+		s.text = s.text[:last]
+	} else {
+		s.add(traceOff)
+	}
+	s.add(format, args...)
+	s.add(traceOn)
+}
+
+const traceOff, traceOn = "set +x", "set -x"
 
 // in says in what the attempt has failed, if it fails from here on: $0 is where the runner looks.
 func (s *steps) in(label string) {

@@ -152,6 +152,8 @@ func (f *File) problems() (list []string) {
 		u, err := url.Parse(s)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || hasControl(s) {
 			complain("url %q is no http or https URL", s)
+		} else if u.User != nil {
+			complain("url of %q holds a user or password", u.Host)
 		}
 	}
 	return list

@@ -31,6 +31,7 @@ func TestGenerateRefuses(t *testing.T) {
 		"no owner":                       {change: func(h *Hook) { h.Files = []File{{Path: "/x"}} }, want: `owner "" is not USER:GROUP`},
 		"a mode of five digits":          {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", Mode: 0o10000}} }, want: "mode 10000 is above 7777"},
 		"a download without checksum":    {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://a/b"}}} }, want: "is not 64 hexadecimal digits"},
+		"a download with a password":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://u:p@a/b"}}} }, want: `url of "a" holds a user or password`},
 		"a download of a local file":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"file:///etc/shadow"}}} }, want: "is no http or https URL"},
 		"a drop-in for a path":           {change: func(h *Hook) { h.DropIns = []DropIn{{Unit: "../x.service"}} }, want: "not the name of a unit"},
 		"cloudConfig that merges":        {change: func(h *Hook) { h.CloudConfig = yamlNode(t, "merge_how: x") }, want: "cloudConfig says merge_how"},

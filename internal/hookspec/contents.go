@@ -169,6 +169,8 @@ func (d *decoder) checkFileContent(at string, f *File) {
 		}
 		parsed, err := url.Parse(u)
 		switch {
+		case err == nil && parsed.User != nil:
+			d.errorf(p, "let the node's own identity fetch it in the script, or give an address that is signed", "`url` of %q holds a user or password: everybody who sees user data could read it", shorten(parsed.Host))
 		case err != nil || strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
 			d.errorf(p, "escape odd characters as %XX", "`url` is %q, which is no URL", shorten(u))
 		case parsed.Scheme != "http" && parsed.Scheme != "https":

@@ -28,10 +28,7 @@ for url; do
   fi
   rc=$?
   place
-  case $rc in
-  0) echo "$url: sha256 is $sum, not $want" ;;
-  *) echo "$url: cannot be downloaded, exit status $rc" ;;
-  esac
+  echo "${url%%\?*}: exit status $rc, sha256 is ${sum:-none}, not $want"
   case $rc in # what a cut connection left is resumed
   4 | 6 | 7 | 18 | 28 | 35 | 52 | 55 | 56) ;;
   *) rm -f "$part" ;;
