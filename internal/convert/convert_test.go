@@ -153,6 +153,41 @@ func TestConvertRefuses(t *testing.T) {
 	}
 }
 
+// TestConvertRefusesOtherEncodings: YAML is UTF-8, but scripts and names of files may be anything.
+func TestConvertRefusesOtherEncodings(t *testing.T) {
+	shell := []byte("#!/bin/sh\necho caf\xe9\n")
+	for _, tc := range []struct {
+		name    string
+		content []byte
+		eggo    EggoOptions
+		want    string
+	}{
+		{"a shell script", shell, EggoOptions{PreHooks: []string{"a.sh,worker"}}, `"a.sh" is not UTF-8`},
+		{"another script", []byte("#!/usr/bin/perl\n# caf\xe9\n"), EggoOptions{PreHooks: []string{"a.pl,worker"}}, `"a.pl" is not UTF-8`},
+		{"a script without #!", []byte("echo caf\xe9\n"), EggoOptions{PreHooks: []string{"a,worker"}}, `"a" is not UTF-8`},
+		{"a script of the cluster", shell, EggoOptions{ClusterPreHooks: []string{"a.sh"}}, `"a.sh" is not UTF-8`},
+		{"the name of a script that is not there", nil, EggoOptions{PreHooks: []string{"caf\xe9.sh,worker"}}, `"caf\xe9.sh" is not UTF-8`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			opts := Options{Eggo: tc.eggo, ReadFile: func(string) ([]byte, error) {
+				if tc.content == nil {
+					return nil, os.ErrNotExist
+				}
+				return tc.content, nil
+			}}
+			var r report.Report
+			if got := Convert("eggo", "", nil, opts, &r); got != nil {
+				t.Errorf("there is a result:\n%s", got)
+			}
+			var said bytes.Buffer
+			report.Text(&said, r.Findings, report.TextOptions{})
+			if !strings.Contains(said.String(), "error: "+tc.want) || !strings.Contains(said.String(), "  hint: ") {
+				t.Errorf("it says %q, not %q", said.String(), tc.want)
+			}
+		})
+	}
+}
+
 // FuzzConvert: whatever another system's file holds, its conversion ends in an error, or in specs without mistakes,
 // and no field of it is dropped in silence.
 func FuzzConvert(f *testing.F) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -146,6 +147,10 @@ func (c *converter) eggoContent(name string, n *yaml.Node, at string, env []stri
 	switch {
 	case err != nil:
 		c.note(n, at, "convert where "+name+" lies beside the configuration, to have EGGO_ variables set", "%s cannot be read, so it is named as source: and gets KOPSHOOK_ variables only", name)
+		return []any{"source", name}
+	case !utf8.Valid(content):
+		c.errorf(n, at, "turn it into UTF-8 with iconv, or leave it out here and write a hook with source: for it",
+			"%q is not UTF-8: it cannot stand in a spec", name)
 		return []any{"source", name}
 	case isShell(content):
 		return []any{"script", afterShebang(content, env...)}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -46,8 +47,26 @@ func (c *converter) add(kind, want string, selector *yaml.Node) *document {
 
 // hook adds a hook; fields are pairs of a name and a value, see mapping.
 func (c *converter) hook(d *document, from origin, want string, fields ...any) {
-	d.hooks = append(d.hooks, mapping(append([]any{"name", c.free(d.name+"/", want)}, fields...)...))
+	hook := mapping(append([]any{"name", c.free(d.name+"/", want)}, fields...)...)
+	if bad := notUTF8(hook); bad != nil {
+		c.errorf(from.at, from.path, "rename it, or turn it into UTF-8 with iconv", "%q is not UTF-8: it cannot stand in a spec", bad.Value)
+		return
+	}
+	d.hooks = append(d.hooks, hook)
 	d.origins = append(d.origins, from)
+}
+
+// notUTF8 is the first scalar that no YAML can hold, nil where there is none: options and files may have any bytes.
+func notUTF8(n *yaml.Node) *yaml.Node {
+	if !utf8.ValidString(n.Value) {
+		return n
+	}
+	for _, child := range n.Content {
+		if bad := notUTF8(child); bad != nil {
+			return bad
+		}
+	}
+	return nil
 }
 
 // free makes a DNS label of want that is not taken yet.
@@ -172,7 +191,7 @@ func (d *document) render() []byte {
 	enc.SetIndent(2)
 	err := enc.Encode(mapping("apiVersion", hookspec.APIVersion, "kind", d.kind, "metadata", mapping("name", d.name),
 		"spec", mapping("selector", d.selector, "hooks", d.hooks)))
-	if err != nil { // cannot be: it is made of plain nodes
+	if err != nil { // cannot be: it is made of plain nodes in UTF-8, see hook
 		panic(err)
 	}
 	enc.Close()
