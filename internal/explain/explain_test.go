@@ -283,3 +283,30 @@ func TestWhoJoins(t *testing.T) {
 		})
 	}
 }
+
+// TestNoNameControlsTheTerminal: nor does one break a line of the table.
+func TestNoNameControlsTheTerminal(t *testing.T) {
+	const evil = "x\x1b[2J\x07\u009b31m\u202e\r\n ○  made up"
+	config := `write_files: [{path: "/etc/\e[2J\nfoo\rbar", content: x}, {path: "/etc/\e[2J", owner: "\e[2J"}]` + "\n" +
+		`packages: ["\e[2J\njq"]` + "\n" + `bootcmd: ["a\e[2J\nb"]` + "\n"
+	in := example(t, []cloudinit.Part{{Name: evil, Type: cloudinit.TypeShellScript, Content: "#!/bin/sh\n"}, {Name: evil, Type: cloudinit.TypeCloudConfig, Content: config}})
+	in.Group, in.Cluster, in.Role = evil, evil, "Node"
+	in.Place = func(cloudinit.At) string { return evil + ":1" }
+	timeline := Make(in)
+	for name, form := range map[string]func(io.Writer) error{
+		"text":    func(w io.Writer) error { return Text(w, timeline, false) },
+		"mermaid": func(w io.Writer) error { return Mermaid(w, []*Timeline{timeline}) },
+		"svg":     func(w io.Writer) error { return SVG(w, timeline) },
+		"html":    func(w io.Writer) error { return HTML(w, []*Timeline{timeline}, []Input{in}) },
+	} {
+		var b bytes.Buffer
+		if err := form(&b); err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"\x1b", "\x07", "\u009b", "\u202e", "\r", "\n ○  made up", "\nfoo"} {
+			if strings.Contains(b.String(), bad) {
+				t.Errorf("%s: %q gets through", name, bad)
+			}
+		}
+	}
+}

@@ -118,6 +118,7 @@ func Make(in Input) *Timeline {
 	}
 	t.Stages = slices.DeleteFunc(t.Stages, func(s Stage) bool { return len(s.Steps) == 0 })
 	t.Lost = m.losses()
+	t.clean()
 	return t
 }
 

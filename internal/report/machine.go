@@ -67,7 +67,7 @@ func GitHub(w io.Writer, findings []Finding) error {
 				fields = append(fields, key+"="+escapeGitHub(value, true))
 			}
 		}
-		add("file", filepath.ToSlash(f.File))
+		add("file", clean(filepath.ToSlash(f.File)))
 		add("line", fmt.Sprint(f.Line))
 		add("col", fmt.Sprint(f.Col))
 		add("title", f.Code)
@@ -75,7 +75,7 @@ func GitHub(w io.Writer, findings []Finding) error {
 		if f.Remedy != "" {
 			message += "\nhint: " + f.Remedy
 		}
-		fmt.Fprintf(&b, "%s::%s\n", strings.Join(fields, ","), escapeGitHub(message, false))
+		fmt.Fprintf(&b, "%s::%s\n", strings.Join(fields, ","), escapeGitHub(clean(message), false))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -114,6 +114,11 @@ func cells(runes []rune) int {
 	return n
 }
 
+// OneLine is what Text prints of somebody's words where there is room for one line.
+func OneLine(s string) string {
+	return strings.ReplaceAll(clean(s), "\n    ", string(utf8.RuneError))
+}
+
 // clean keeps what would control the terminal or turn the direction of its text out of somebody's words. Line feeds
 // become lines that are indented, so that no input can make up a finding.
 func clean(s string) string {

@@ -91,6 +91,15 @@ func TestNoInputControlsTheTerminalOrMakesUpFindings(t *testing.T) {
 			t.Errorf("%q gets through: %q", bad, got)
 		}
 	}
+	var b strings.Builder
+	if err := GitHub(&b, []Finding{{Position: Position{File: evil, Line: 1}, Message: evil, Remedy: evil}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"\x1b", "\x07", "\u009b", "\u202e", "\r", "\nb.yaml"} {
+		if strings.Contains(b.String(), bad) {
+			t.Errorf("%q gets through to GitHub: %q", bad, b.String())
+		}
+	}
 }
 
 func TestSortAndRepetitions(t *testing.T) {
