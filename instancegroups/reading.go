@@ -20,6 +20,11 @@ type reading struct {
 func readYAML(src []byte) (reading, error) {
 	data, err := sigsyaml.YAMLToJSONStrict(src)
 	if err != nil {
+		if err = onlyMerged(src, err); err == nil {
+			data, err = sigsyaml.YAMLToJSON(src)
+		}
+	}
+	if err != nil {
 		return reading{}, err
 	}
 	return reading{json: data, root: parseJSON(data)}, nil

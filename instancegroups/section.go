@@ -239,6 +239,9 @@ func (s *section) yamlErrors(err error) []*Error {
 		if key, ok := strings.CutSuffix(m, " already set in map"); ok {
 			e.Message = fmt.Sprintf("the %s is there twice", key)
 			e.Remedy = "remove one of the two"
+		} else if key, ok := strings.CutSuffix(m, beforeMerge); ok {
+			e.Message = fmt.Sprintf("kops takes the %s from this merge key, not what stands before it", key)
+			e.Remedy = "put << first"
 		} else {
 			e.Message = "this is not YAML: " + m
 			if bytes.Contains(s.src(), []byte("{{")) {
