@@ -35,7 +35,15 @@ func (c *converter) eksctl(docs []*yaml.Node) {
 func (c *converter) eksctlGroup(group *yaml.Node, at string) {
 	name := c.text(group, at, "name")
 	n := c.field(group, "preBootstrapCommands")
-	commands := c.strings(n, at+".preBootstrapCommands")
+	at += ".preBootstrapCommands"
+	var commands []string
+	for i, command := range c.strings(n, at) {
+		if isIdle(command) {
+			c.notCarried(c.items(n)[i], index(at, i), "", "the command does nothing")
+			continue
+		}
+		commands = append(commands, command)
+	}
 	if len(commands) == 0 {
 		return
 	}
@@ -50,9 +58,19 @@ func (c *converter) eksctlGroup(group *yaml.Node, at string) {
 		for _, command := range commands {
 			lines = append(lines, "(", strings.TrimRight(command, "\n"), ")")
 		}
-		c.note(n, at+".preBootstrapCommands", "begin the script with `set -e` so that every command counts", "as with eksctl, a command that fails does not stop the next; the last one decides whether the hook failed")
+		c.note(n, at, "begin the script with `set -e` so that every command counts", "as with eksctl, a command that fails does not stop the next; the last one decides whether the hook failed")
 	}
 	d := c.nodes(name, selector)
-	c.hook(d, origin{n, at + ".preBootstrapCommands"}, "pre-bootstrap-commands", "phase", "pre-nodeup",
+	c.hook(d, origin{n, at}, "pre-bootstrap-commands", "phase", "pre-nodeup",
 		"script", "#!/bin/bash\n"+strings.TrimRight(strings.Join(lines, "\n"), "\n")+"\n")
+}
+
+// isIdle says whether a command is blank or holds comments only: in brackets, no shell would parse it.
+func isIdle(command string) bool {
+	for line := range strings.Lines(command) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return false
+		}
+	}
+	return true
 }
