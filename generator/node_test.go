@@ -236,10 +236,16 @@ func TestGateClosesWhenItFails(t *testing.T) {
 	hook := newHook("x", PreNodeup, "#!/bin/sh\n")
 	for name, breakIt := range map[string]func(n *node){
 		"a file is in the way": func(n *node) { n.write("etc/systemd/system/kops-configuration.service.d", "", 0o644) },
-		"no instance-id":       func(n *node) { os.Remove(n.path("var/lib/cloud/instance")) },
-		"DataSourceNone":       func(n *node) { n.instance("iid-datasource-none") },
-		"an odd instance-id":   func(n *node) { n.instance(`x"y`) },
-		"systemd says no":      func(n *node) { n.write("bin/systemctl", "#!/bin/sh\nexit 1\n", 0o755) },
+		"a folder is in the way of a drop-in": func(n *node) {
+			n.mkdir("etc/systemd/system/kubelet.service.d/kopshook-500-x.conf")
+		},
+		"a folder is in the way of what becomes one": func(n *node) {
+			n.mkdir("etc/systemd/system/kubelet.service.d/kopshook-500-x.conf~")
+		},
+		"no instance-id":     func(n *node) { os.Remove(n.path("var/lib/cloud/instance")) },
+		"DataSourceNone":     func(n *node) { n.instance("iid-datasource-none") },
+		"an odd instance-id": func(n *node) { n.instance(`x"y`) },
+		"systemd says no":    func(n *node) { n.write("bin/systemctl", "#!/bin/sh\nexit 1\n", 0o755) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t)

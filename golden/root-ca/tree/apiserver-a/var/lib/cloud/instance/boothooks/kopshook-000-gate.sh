@@ -31,9 +31,9 @@ cd gate
 for f in */*; do
   t=$e/$f
   [ "$(cat "$f")" != "$(cat "$t" 2>&1)" ] || continue
-  install -Dm644 "$f" "$t~"
+  install -DTm644 "$f" "$t~"
   sync "$t~"
-  mv "$t~" "$t"
+  mv -T "$t~" "$t"
   reload=1
 done
 cd $e
