@@ -73,7 +73,7 @@ func (p *pass) lostPart(l cloudinit.Loss) {
 		say("KH005", "part %q is lost: %s", l.Name, why)
 	case strings.HasPrefix(why, "it is empty"), strings.HasSuffix(why, "no mapping"), strings.HasPrefix(why, "it cannot be read"), strings.HasSuffix(why, "no list"):
 		if s := cloudinit.Sniff(content); s != "" && l.At.Part >= 0 && s != p.g.Parts[l.At.Part].Type {
-			say("KH003", "part %q is lost: it is declared as %s, but begins like %s", l.Name, p.g.Parts[l.At.Part].Type, s)
+			p.add("KH003", pos, fmt.Sprintf("part %q is lost: it is declared as %s, but begins like %s", l.Name, p.g.Parts[l.At.Part].Type, s), wholePart(l.At.Part), declare(s))
 			return
 		}
 		say("KH004", "part %q is lost: %s", l.Name, why)

@@ -38,15 +38,32 @@ func (p *pass) checkType(i int, part cloudinit.Part) {
 			near = fmt.Sprintf("did you mean %s?", n)
 		}
 		opts := []option{wholePart(i)}
-		if near != "" {
+		switch {
+		case cloudinit.Sniff(part.Content) == part.Type:
+			opts = append(opts, declare(part.Type))
+		case near != "":
 			opts = append(opts, remedy("%s", near))
 		}
 		p.add("KH001", pos, fmt.Sprintf("kops refuses the type %s of part %q", part.Type, part.Name), opts...)
 	case part.Type == cloudinit.TypeShellScript:
-		if s := cloudinit.Sniff(part.Content); s != "" && s != cloudinit.TypeShellScript {
+		switch s := cloudinit.Sniff(part.Content); {
+		case s == "" || s == cloudinit.TypeShellScript:
+		case !slices.Contains(kopsTypes, s):
+			p.add("KH003", pos, fmt.Sprintf("part %q is declared as %s, and cloud-init takes it for %s", part.Name, part.Type, s), severity(report.Info), wholePart(i),
+				remedy("leave the type: kops takes no %s, and cloud-init finds it by the first line; or write out what it is to become", s))
+		default:
 			p.add("KH003", pos, fmt.Sprintf("part %q is declared as %s, but cloud-init takes it for %s", part.Name, part.Type, s), severity(report.Warning), wholePart(i))
 		}
 	}
+}
+
+// declare says which type a part is to have whose contents begin like a type. Those that kops refuses cloud-init finds in
+// scripts, which it looks into (cloudinit/user_data.py:132).
+func declare(begins string) option {
+	if slices.Contains(kopsTypes, begins) {
+		return remedy("declare %s", begins)
+	}
+	return remedy("declare text/x-shellscript: kops takes no %s, and cloud-init finds it there by its first line", begins)
 }
 
 func (p *pass) checkBytes(i int, part cloudinit.Part) {
