@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,8 @@ and for which cluster, is read from its words; without --yes no hooks run. What 
 sudo, belongs in front of kopshook. A hook that fails before the command keeps it from starting.
 
 The command's output, terminal, signals and exit code pass through. Exit codes of kopshook's own: 125 when a hook
-failed, 126 when the command cannot be started, 127 when it is not found, 2 when the specs or options are wrong.
+failed or a report could not be written, 126 when the command cannot be started, 127 when it is not found, 2 when the
+specs or options are wrong and nothing ran.
 
 Examples:
    kopshook exec examples/cluster-hooks/cluster-hooks.yaml -- kops rolling-update cluster --name main.example.com --yes
@@ -62,6 +62,9 @@ func execAction(c *cli.Context) error {
 		}
 		return report.Hint(remedy, "there is no operation %q", op)
 	}
+	if c.Duration("max-wait") < 0 {
+		return report.Hint("0 fails as soon as an extension blocks", "--max-wait is %s, less than no time", c.Duration("max-wait"))
+	}
 	docs, err := readClusterHooks(c, specs)
 	if err != nil {
 		return err
@@ -70,7 +73,8 @@ func execAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkReports(c.StringSlice("report")); err != nil {
+	reports, err := openReports(c.StringSlice("report"))
+	if err != nil {
 		return err
 	}
 	// an interrupt is for the hooks, or for kops: not for the context of this program
@@ -94,9 +98,10 @@ func execAction(c *cli.Context) error {
 		Getenv: os.Getenv, Signals: signals,
 	})
 	if err != nil {
+		discardReports(reports)
 		return execError(c, err)
 	}
-	reportErr := writeReports(c.StringSlice("report"), result)
+	reportErr := writeReports(reports, result)
 	if result.Signal != 0 {
 		signal.Stop(signals)
 		if reportErr != nil {
@@ -107,7 +112,10 @@ func execAction(c *cli.Context) error {
 	if result.Exit != 0 {
 		return &exitError{code: result.Exit, err: reportErr}
 	}
-	return reportErr
+	if reportErr != nil { // 2 would say that nothing ran
+		return &exitError{code: clusterhooks.ExitHookFailed, err: reportErr}
+	}
+	return nil
 }
 
 func workDirOf(c *cli.Context) (string, error) {
@@ -119,21 +127,6 @@ func workDirOf(c *cli.Context) (string, error) {
 		}
 	}
 	return filepath.Abs(dir)
-}
-
-// checkReports finds reports that could not be written, before anything runs.
-func checkReports(names []string) error {
-	for _, name := range names {
-		dir := filepath.Dir(name)
-		info, err := os.Stat(dir)
-		if err != nil {
-			return fileError(dir, err)
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("%s: is not a folder", dir)
-		}
-	}
-	return nil
 }
 
 // splitExec splits "SPEC... -- kops COMMAND...".
@@ -212,27 +205,4 @@ func execError(c *cli.Context, err error) error {
 		return &exitError{code: not.Code, err: err}
 	}
 	return err
-}
-
-// writeReports writes the report in the formats that the files' names ask for.
-func writeReports(names []string, result *clusterhooks.Result) error {
-	var errs []error
-	for _, name := range names {
-		format := clusterhooks.Text
-		switch strings.ToLower(filepath.Ext(name)) {
-		case ".json":
-			format = clusterhooks.JSON
-		case ".xml":
-			format = clusterhooks.JUnit
-		}
-		var b bytes.Buffer
-		err := result.Write(&b, format)
-		if err == nil {
-			err = os.WriteFile(name, b.Bytes(), 0o666)
-		}
-		if err != nil {
-			errs = append(errs, fileError(name, err))
-		}
-	}
-	return errors.Join(errs...)
 }

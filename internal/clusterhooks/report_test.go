@@ -24,7 +24,7 @@ func TestReports(t *testing.T) {
 				ExitCode: 137, Signal: "SIGKILL", Message: "killed by SIGKILL", Output: "bad \xff byte\n"},
 			{Name: "thaw", Kind: "hook", Event: AfterUpgrade, Cluster: "main.example.com", Status: Skipped},
 		},
-		Kops: KopsResult{Started: true, Seconds: 252.5}, Exit: exitHookFailed,
+		Kops: KopsResult{Started: true, Seconds: 252.5}, Exit: ExitHookFailed,
 	}
 	refused := &Result{Command: []string{"kops", "delete", "cluster", "--yes"}, Clusters: []string{"a.example.com"},
 		Steps: []StepResult{{Name: "gate.backups", Kind: "extension", Event: BeforeDelete, Cluster: "a.example.com", Status: Interrupted, Attempts: 7, Seconds: 61, Message: "interrupted"}},

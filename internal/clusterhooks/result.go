@@ -68,7 +68,7 @@ type Result struct {
 // Exit codes of kopshook's own, as env, timeout and container runtimes have them, so that kops' own codes can be told
 // from them.
 const (
-	exitHookFailed = 125
+	ExitHookFailed = 125
 	exitNotRunable = 126
 	exitNotFound   = 127
 )
@@ -97,7 +97,7 @@ func (r *Result) setExit(interrupt os.Signal) {
 	case r.Kops.ExitCode != 0:
 		r.Exit = r.Kops.ExitCode
 	case r.failed():
-		r.Exit = exitHookFailed
+		r.Exit = ExitHookFailed
 	}
 }
 
