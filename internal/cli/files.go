@@ -84,7 +84,8 @@ func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
 }
 
 // specFiles lists what -f names: the file itself, or the YAML and JSON files of a folder, sorted, without its
-// subfolders.
+// subfolders. In folders it takes regular files and links to them only: a FIFO that nobody writes to would be waited
+// for, and leaving it out in silence would take its hooks out.
 func specFiles(name string) ([]string, error) {
 	if name == "-" {
 		return []string{name}, nil
@@ -104,9 +105,15 @@ func specFiles(name string) ([]string, error) {
 	for _, e := range entries {
 		switch strings.ToLower(filepath.Ext(e.Name())) {
 		case ".yaml", ".yml", ".json":
-			if !e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "kopshook.lock.yaml" {
-				files = append(files, filepath.Join(name, e.Name()))
+			if e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "kopshook.lock.yaml" {
+				continue
 			}
+			file := filepath.Join(name, e.Name())
+			info, err := os.Stat(file)
+			if err == nil && !info.Mode().IsRegular() {
+				return nil, report.Hint("take it out of the folder, or name it with -f", "%s: is not a regular file", file)
+			}
+			files = append(files, file) // reading it says what err is
 		}
 	}
 	if len(files) == 0 {
@@ -118,6 +125,11 @@ func specFiles(name string) ([]string, error) {
 
 // fileError says "name: what is wrong" without Go's "open".
 func fileError(name string, err error) error {
+	return fmt.Errorf("%s: %w", display(name), fileCause(err))
+}
+
+// fileCause takes away what Go puts before the cause of an error of a file.
+func fileCause(err error) error {
 	var path *os.PathError
 	if errors.As(err, &path) {
 		err = path.Err
@@ -126,7 +138,7 @@ func fileError(name string, err error) error {
 	if errors.As(err, &link) {
 		err = link.Err
 	}
-	return fmt.Errorf("%s: %w", display(name), err)
+	return err
 }
 
 func display(name string) string {
@@ -147,7 +159,7 @@ var rename = os.Rename
 
 // writeFiles replaces files, all or none: the new contents are written beside them and synced first, then renamed
 // over them; when a rename fails, those before it are taken back. Mode and owner stay; a symbolic link stays one.
-// A cancelled ctx stops before the first rename, never between two.
+// What is no regular file is refused. A cancelled ctx stops before the first rename, never between two.
 func writeFiles(ctx context.Context, changes []change) (err error) {
 	type pending struct{ name, path, tmp, backup string }
 	var todo []pending
@@ -206,6 +218,9 @@ func writeBeside(path string, data []byte) (tmp string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if !info.Mode().IsRegular() {
+		return "", report.Hint("name a regular file, or print the result", "cannot be written in place: it is not a regular file")
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return "", err
@@ -226,10 +241,16 @@ func writeBeside(path string, data []byte) (tmp string, err error) {
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
 		if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
-			return "", err
+			return "", ownerError(path, st, err)
 		}
 	}
 	return f.Name(), f.Sync()
+}
+
+// ownerError says that a file would have another owner: only root may give files away.
+func ownerError(path string, st *syscall.Stat_t, err error) error {
+	return report.Hint(fmt.Sprintf("run kopshook as its owner, or make the file yours: cp %[1]s %[1]s.new && mv %[1]s.new %[1]s", path),
+		"cannot be written in place: its owner %d:%d cannot be kept: %v", st.Uid, st.Gid, fileCause(err))
 }
 
 func syncDir(dir string) {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 func TestWriteFiles(t *testing.T) {
@@ -105,4 +108,59 @@ func TestWriteFiles(t *testing.T) {
 			t.Errorf("the link points to %q, %v", target, err)
 		}
 	})
+	t.Run("refuses what is no regular file, and writes none", func(t *testing.T) {
+		dir, a, b := setup(t)
+		if err := os.Remove(b); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := writeFiles(context.Background(), []change{{a, []byte("new")}, {b, []byte("new")}})
+		if err == nil || err.Error() != b+": cannot be written in place: it is not a regular file" {
+			t.Errorf("error is %v", err)
+		}
+		want(t, a, "old")
+		leftovers(t, dir, "a", "b")
+		if info, err := os.Stat(b); err != nil || info.Mode().Type() != os.ModeNamedPipe {
+			t.Errorf("the FIFO is %v, %v", info, err)
+		}
+	})
+}
+
+func TestOwnersThatCannotBeKept(t *testing.T) {
+	err := ownerError("ig.yaml", &syscall.Stat_t{Uid: 7, Gid: 8}, &os.PathError{Op: "chown", Path: ".ig.yaml.1", Err: syscall.EPERM})
+	err = fileError("ig.yaml", err)
+	if want := "ig.yaml: cannot be written in place: its owner 7:8 cannot be kept: operation not permitted"; err.Error() != want {
+		t.Errorf("error is %q, want %q", err, want)
+	}
+	if want := "run kopshook as its owner, or make the file yours: cp ig.yaml ig.yaml.new && mv ig.yaml.new ig.yaml"; report.Remedy(err) != want {
+		t.Errorf("remedy is %q, want %q", report.Remedy(err), want)
+	}
+}
+
+func TestSpecFilesOfAFolder(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b.yaml", "a.json", "c.txt", ".d.yaml", "e"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink("e", filepath.Join(dir, "link.yaml")), os.Mkdir(filepath.Join(dir, "sub.yaml"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := specFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(dir, "a.json"), filepath.Join(dir, "b.yaml"), filepath.Join(dir, "link.yaml")}, got); diff != "" {
+		t.Errorf("files (-want +got)\n%s", diff)
+	}
+	fifo := filepath.Join(dir, "fifo.yaml")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := specFiles(dir); err == nil || err.Error() != fifo+": is not a regular file" {
+		t.Errorf("with a FIFO: %v", err)
+	}
 }
