@@ -81,6 +81,10 @@ func execAction(c *cli.Context) error {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, clusterhooks.Signals...)
 	defer signal.Stop(signals)
+	stdout := c.App.Writer
+	if w, ok := stdout.(*checkedWriter); ok && !c.Bool("dry-run") {
+		stdout = w.w // the file itself: it may be the terminal that kops is to have
+	}
 	loader := newLoader(c)
 	result, err := clusterhooks.Run(context.WithoutCancel(c.Context), clusterhooks.Options{
 		Docs: docs, Command: command, Operation: c.String("operation"), Cluster: c.String("cluster"),
@@ -94,7 +98,7 @@ func execAction(c *cli.Context) error {
 			return readInput(c.Context, name, nil)
 		},
 		WorkDir: workDir, MaxWait: c.Duration("max-wait"), DryRun: c.Bool("dry-run"),
-		Stdin: c.App.Reader, Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Terminal: isTerminal(c.App.ErrWriter),
+		Stdin: c.App.Reader, Stdout: stdout, Stderr: c.App.ErrWriter, Terminal: isTerminal(c.App.ErrWriter),
 		Getenv: os.Getenv, Signals: signals,
 	})
 	if err != nil {
