@@ -75,7 +75,8 @@ func GitHub(w io.Writer, findings []Finding) error {
 		if f.Remedy != "" {
 			message += "\nhint: " + f.Remedy
 		}
-		fmt.Fprintf(&b, "%s::%s\n", strings.Join(fields, ","), escapeGitHub(clean(message), false))
+		message = strings.ReplaceAll(clean(message), "\n    ", "\n") // line feeds are escaped here
+		fmt.Fprintf(&b, "%s::%s\n", strings.Join(fields, ","), escapeGitHub(message, false))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
