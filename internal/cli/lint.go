@@ -232,11 +232,13 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 // isDropped tells the messages of documents that kops drops.
 func isDropped(message string) bool { return strings.HasPrefix(message, "kops drops this document") }
 
-// lintPlan plans what the specs say, if there are any.
+// lintPlan plans what the specs say, if there are any. Without manifests there is nothing to select.
 func (in *inputs) lintPlan(c *cli.Context) (groups []*plan.Group, hooks []plan.Loaded, err error) {
 	if !in.report.HasErrors() {
 		loader := newLoader(c)
-		groups = plan.Make(c.Context, in.specs, in.manifests, loader, &in.report)
+		if len(in.manifests) > 0 {
+			groups = plan.Make(c.Context, in.specs, in.manifests, loader, &in.report)
+		}
 		if !in.report.HasErrors() {
 			hooks = plan.Hooks(c.Context, in.specs, loader, &in.report)
 		}
