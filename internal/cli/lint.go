@@ -76,11 +76,12 @@ func modelOptions(c *cli.Context) (cloudinit.Options, error) {
 		return opts, err
 	}
 	opts.Base, err = pyyaml.Load(string(data))
-	if err == nil && opts.Base != nil && !opts.Base.IsDict() {
-		err = fmt.Errorf("is no mapping")
-	}
+	const remedy = "give a file of YAML such as the image's /etc/cloud/cloud.cfg"
 	if err != nil {
-		return opts, fmt.Errorf("%s: %w", display(name), err)
+		return opts, report.Hint(remedy, "%s: is no YAML that cloud-init can read: %w", display(name), err)
+	}
+	if opts.Base != nil && !opts.Base.IsDict() && opts.Base.Kind != pyyaml.Null {
+		return opts, report.Hint(remedy, "%s: is %s, no configuration of cloud-init", display(name), opts.Base.Kind.Noun())
 	}
 	return opts, nil
 }

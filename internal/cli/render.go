@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	"sigs.k8s.io/yaml"
@@ -141,7 +142,7 @@ func onlyGroups(groups []*plan.Group, globs []string) ([]*plan.Group, error) {
 			for _, g := range groups {
 				names = append(names, g.Name)
 			}
-			remedy := ""
+			remedy := "the manifests have " + someNames(names)
 			if near := report.Nearest(glob, names); near != "" {
 				remedy = fmt.Sprintf("did you mean `%s`?", near)
 			}
@@ -149,4 +150,16 @@ func onlyGroups(groups []*plan.Group, globs []string) ([]*plan.Group, error) {
 		}
 	}
 	return kept, nil
+}
+
+// someNames lists names, the first of many.
+func someNames(names []string) string {
+	const most = 10
+	switch {
+	case len(names) == 0:
+		return "no instance groups"
+	case len(names) > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }

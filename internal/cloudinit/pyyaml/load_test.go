@@ -33,6 +33,7 @@ func TestLoad(t *testing.T) {
 		{"tab behind a value", "a: b\t# c", "found tab, which cannot begin anything here"},
 		{"tab in a block", "a: |\n  x\n  \ty\n", `{'a': 'x\n\ty\n'}`},
 		{"control character", "a: \x01", "character U+0001: special characters are not allowed"},
+		{"NUL", "\x00a", "character U+0000: special characters are not allowed"},
 		{"byte that is no UTF-8", "a: \xe9", "byte 0xe9 is not UTF-8: special characters are not allowed"},
 		{"two documents", "a: 1\n---\nb: 2\n", "a second document begins here; only one is allowed"},
 		{"anchor twice", "[&a 1, &a 2]", "anchor &a is set twice"},

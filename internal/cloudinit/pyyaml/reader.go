@@ -31,7 +31,7 @@ func newReader(text string) *reader {
 			fail(r.end(), "byte 0x%02x is not UTF-8: special characters are not allowed", text[i])
 		}
 		if !printable(c) {
-			fail(r.end(), "character %s: special characters are not allowed", name(c))
+			fail(r.end(), "character %U: special characters are not allowed", c)
 		}
 		r.text = append(r.text, c)
 	}
