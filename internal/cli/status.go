@@ -10,7 +10,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -115,7 +114,7 @@ func printStatuses(w io.Writer, list []nodestatus.Status) error {
 	fmt.Fprintln(tw, "HOOK\tPHASE\tSTATE\tATTEMPTS\tTOOK\tUPDATED\tREASON")
 	for _, s := range list {
 		took := s.UpdatedAt.Sub(s.StartedAt).Round(time.Second)
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.Hook, s.Phase, s.State, s.Attempts, took,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", printable(s.Hook), printable(s.Phase), s.State, s.Attempts, took,
 			s.UpdatedAt.UTC().Format("2006-01-02 15:04:05Z"), printable(s.Reason))
 	}
 	tw.Flush()
@@ -128,14 +127,4 @@ func printStatuses(w io.Writer, list []nodestatus.Status) error {
 }
 
 // printable keeps what a node wrote from moving the cursor of whoever reads it.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return ' '
-		}
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, s)
-}
+func printable(s string) string { return report.OneLine(strings.ReplaceAll(s, "\t", " ")) }
