@@ -22,17 +22,18 @@ func listCommand() *cli.Command {
 		Usage:     "show which hook runs on which instance group",
 		UsageText: "kopshook list [-f SPEC...] [-o text|json] FILE... | -",
 		Description: `Prints a matrix: a row for each hook, in the order in which a node runs them, and a column for each instance group.
-A cell holds the hook's place in the group's order, or a dot where the hook does not run.
+A cell holds the hook's place in the group's order, or a dot where the hook does not run. It says addon for
+hooks of phase daemon, which are no user data; in JSON their place is 0.
 
 Example:
    kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: append(planFlags(), formatFlag("text", "json")),
 		Action: func(c *cli.Context) error {
-			_, groups, err := planned(c)
+			in, groups, err := planned(c)
 			if err != nil {
 				return err
 			}
-			rows := listRows(groups)
+			rows := listRows(in.specs, groups)
 			switch format := c.String("output"); format {
 			case "text":
 				return printMatrix(c.App.Writer, groups, rows)
@@ -54,7 +55,7 @@ type listRow struct {
 	Groups []listPlace `json:"instanceGroups"`
 }
 
-// listPlace is an instance group and the hook's place in its order, from 1.
+// listPlace is an instance group and the hook's place in its order, from 1; 0 is a hook that the addon runs.
 type listPlace struct {
 	Name    string `json:"name"`
 	Cluster string `json:"cluster,omitempty"`
@@ -64,7 +65,7 @@ type listPlace struct {
 
 // listRows merges the orders of all groups into one. Hooks have one place among each other in every group, unless
 // overrides gave them other weights; then a hook has a row for each weight.
-func listRows(groups []*plan.Group) []*listRow {
+func listRows(specs []*hookspec.Doc, groups []*plan.Group) []*listRow {
 	rows := []*listRow{}
 	type key struct {
 		spec, hook string
@@ -72,7 +73,7 @@ func listRows(groups []*plan.Group) []*listRow {
 	}
 	index := map[key]*listRow{}
 	for col, g := range groups {
-		for i, h := range g.Hooks {
+		add := func(h *hookspec.Resolved, place int) {
 			k := key{h.Doc.Spec.Metadata.Name, h.Name, h.Weight}
 			row := index[k]
 			if row == nil {
@@ -80,7 +81,13 @@ func listRows(groups []*plan.Group) []*listRow {
 				index[k] = row
 				rows = append(rows, row)
 			}
-			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: i + 1, column: col})
+			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: place, column: col})
+		}
+		for i := range g.Hooks {
+			add(&g.Hooks[i], i+1)
+		}
+		for _, h := range daemonHooks(specs, g) {
+			add(&h, 0)
 		}
 	}
 	place := func(r *listRow) int { return slices.Index(hookspec.Phases, hookspec.Phase(r.Phase)) }
@@ -90,21 +97,39 @@ func listRows(groups []*plan.Group) []*listRow {
 	return rows
 }
 
+// daemonHooks returns what the addon runs on the group's nodes. Bastions have no kubelet.
+func daemonHooks(specs []*hookspec.Doc, g *plan.Group) []hookspec.Resolved {
+	if g.Role == "Bastion" {
+		return nil
+	}
+	who := plan.Selectable(g.Group)
+	var chosen []*hookspec.Doc
+	for _, d := range specs {
+		if d.Selects(who) {
+			chosen = append(chosen, d)
+		}
+	}
+	var said report.Report // planning has said it all
+	return slices.DeleteFunc(hookspec.ForGroup(chosen, who, &said), func(h hookspec.Resolved) bool { return h.Phase != hookspec.Daemon })
+}
+
 func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "HOOK\tPHASE\tWEIGHT\tSPEC")
 	for _, g := range groups {
-		fmt.Fprintf(t, "\t%s", g.Name)
+		fmt.Fprintf(t, "\t%s", report.OneLine(g.Name))
 	}
 	fmt.Fprintln(t)
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s", r.Hook, r.Phase, r.Weight, r.Spec)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s", report.OneLine(r.Hook), r.Phase, r.Weight, report.OneLine(r.Spec))
 		cells := make([]string, len(groups))
 		for i := range cells {
 			cells[i] = "."
 		}
 		for _, p := range r.Groups {
-			cells[p.column] = fmt.Sprint(p.Place)
+			if cells[p.column] = fmt.Sprint(p.Place); p.Place == 0 {
+				cells[p.column] = "addon"
+			}
 		}
 		fmt.Fprintf(t, "\t%s\n", strings.Join(cells, "\t"))
 	}
