@@ -122,7 +122,8 @@ func planned(c *cli.Context) (*inputs, []*plan.Group, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return in, groups, nil
+	in.checkNames(c.Command.Name == "list")
+	return in, groups, in.finish()
 }
 
 // plannedChange is planned for commands that are about what merging changes.
