@@ -18,6 +18,9 @@ type Remedy struct {
 	Suffices bool     `json:"suffices"`
 }
 
+// Writable says whether compress: and archive: alone, which `kopshook fit -w` writes, make it fit.
+func (m *Remedy) Writable() bool { return m.Suffices && len(m.Move) == 0 }
+
 // Move is a file to give by url: and sha256: in place of its content.
 type Move struct {
 	Hook  string `json:"hook"`
@@ -62,6 +65,10 @@ func (in *Input) remedy(r *Result) (*Remedy, error) {
 	hooks = archived(in.Hooks)
 	if done, err := apply(); done || err != nil {
 		return out, err
+	}
+	if out.High >= r.High { // they are in one already
+		out.Archive, out.High = false, r.High
+		hooks = in.Hooks
 	}
 	for _, m := range largestFiles(hooks) {
 		out.Move = append(out.Move, m)
@@ -141,11 +148,15 @@ func (r *Result) Message(group string) (message, hint string) {
 
 func (m *Remedy) hint(r *Result) string {
 	var steps []string
+	written := ""
+	if m.Writable() {
+		written = " (`kopshook fit -w` writes it)"
+	}
 	if len(m.Compress) > 0 {
-		steps = append(steps, "compress: true for "+list(m.Compress)+" (`kopshook fit -w` writes it)")
+		steps = append(steps, "compress: true for "+list(m.Compress)+written)
 	}
 	if m.Archive {
-		steps = append(steps, "archive: true in the specs (`kopshook fit -w` writes it)")
+		steps = append(steps, "archive: true in the specs"+written)
 	}
 	if len(m.Move) > 0 {
 		var files []string

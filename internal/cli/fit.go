@@ -21,7 +21,7 @@ func fitCommand() *cli.Command {
 		Description: `Measures the user data of each instance group against what its cloud takes, and finds the least that makes it fit:
 the smallest set of hooks to compress; else all hooks in one archive; else files for the node to download. Prints a
 line for each group; with -w, writes compress: true into those hooks, or archive: true into the specs, comments and all
-else kept. Exit code 0: everything fits, 1: not yet, or not even so.
+else kept. It writes nothing for a group that would not fit with that alone. Exit code 0: everything fits, 1: not yet, or not even so.
 
 Examples:
    kopshook fit -f examples/gpu examples/mixed/cluster.yaml
@@ -73,6 +73,10 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 		return line, true
 	}
 	line += ", " + string(s.Verdict)
+	if written && !m.Writable() {
+		line += "; nothing is written for it"
+		written = false
+	}
 	if len(m.Compress) > 0 {
 		verb := "compress"
 		if written {
@@ -86,10 +90,13 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 	for _, f := range m.Move {
 		line += fmt.Sprintf("; give %s of %s by url:", f.Path, f.Hook)
 	}
-	if !m.Suffices {
-		return line + fmt.Sprintf("; even then %d bytes", m.High), false
+	if m.Suffices {
+		return line + fmt.Sprintf(": then at most %d bytes", m.High), written
 	}
-	return line + fmt.Sprintf(": then at most %d bytes", m.High), written && len(m.Move) == 0
+	if m.High < s.High {
+		line += fmt.Sprintf("; even then %d bytes", m.High)
+	}
+	return line + "; make scripts shorter, or move their bulk into files with url:", false
 }
 
 // pack returns the spec files with what the groups' remedies say written into them.
@@ -98,7 +105,7 @@ func (in *inputs) pack(groups []*plan.Group) ([]change, error) {
 	var archive []*hookspec.Doc
 	touched := map[string]bool{}
 	for _, g := range groups {
-		if g.Size == nil || g.Size.Remedy == nil {
+		if g.Size == nil || g.Size.Remedy == nil || !g.Size.Remedy.Writable() {
 			continue
 		}
 		for _, h := range g.Hooks {
