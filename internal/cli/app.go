@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -42,6 +43,9 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	app := newApp(stdin, out, stderr)
 	if completeOption(app, args) {
 		return exitOK
+	}
+	if len(args) == 2 && args[1] == "--version" {
+		args = []string{args[0], "version"}
 	}
 	err := app.RunContext(ctx, optionsFirst(app, args))
 	if out.err != nil {
@@ -154,14 +158,34 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != c.App.Name {
 		name += " " + c.Command.Name
 	}
-	return report.Hint("run "+name+" --help", "%s", strings.TrimPrefix(err.Error(), "flag provided but not defined: ")+suffixUnknownFlag(err))
+	remedy := "run " + name + " --help"
+	option, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return report.Hint(remedy, "%s", err)
+	}
+	if near := report.Nearest(option, optionNames(c)); near != "" {
+		remedy = fmt.Sprintf("did you mean %s?", dashed(near))
+	}
+	return report.Hint(remedy, "%s: unknown option", dashed(option))
 }
 
-func suffixUnknownFlag(err error) string {
-	if strings.HasPrefix(err.Error(), "flag provided but not defined") {
-		return ": unknown option"
+// optionNames are the long names of a command's options.
+func optionNames(c *cli.Context) []string {
+	var names []string
+	if c.Command != nil {
+		for _, f := range c.Command.Flags {
+			names = append(names, f.Names()...)
+		}
 	}
-	return ""
+	return slices.DeleteFunc(names, func(name string) bool { return len(name) == 1 })
+}
+
+// dashed is an option as people write it: Go's flag package drops one of two dashes.
+func dashed(option string) string {
+	if len(option) == 1 {
+		return "-" + option
+	}
+	return "--" + option
 }
 
 func unknownCommand(app *cli.App, name string) error {
