@@ -145,3 +145,15 @@ func TestFilesMoveBehindOtherModules(t *testing.T) {
 		})
 	}
 }
+
+func TestFilesMoveBehindScriptsThatStay(t *testing.T) {
+	about := "#!/bin/sh\n: kops-configuration\n" // such a script stays
+	out := adoptParts(t, "Node", []cloudinit.Part{
+		script("00-stays.sh", about), script("01-taken.sh", "#!/bin/sh\n"), script("zz-beside.sh", "#!bash\n"),
+		config("a.yaml", "write_files: [{path: /etc/a, content: x}, {path: /etc/b, content: x, append: true}]\npackages: [jq]\n"),
+	})
+	want := []string{"/etc/a, /etc/b: written before cloud-init does packages, 00-stays.sh runs today, and after it then"}
+	if !slices.Equal(out.proof.Differences, want) {
+		t.Errorf("got %q, want %q", out.proof.Differences, want)
+	}
+}

@@ -196,7 +196,7 @@ func (p *Proof) moved(a *Adopted) {
 		files[between] = append(files[between], r.File.Path)
 	}
 	for _, between := range order {
-		p.differ("%s: written before cloud-init does %s today, and after it then", strings.Join(files[between], ", "), between)
+		p.differ("%s: written before %s today, and after it then", strings.Join(files[between], ", "), between)
 	}
 	p.downloads(a)
 	for _, r := range a.Today.Runs {
@@ -210,8 +210,9 @@ func (p *Proof) moved(a *Adopted) {
 	}
 }
 
-// between names what cloud-init does between a file that it writes today, the run of that number, and hooks: keys of the
-// configuration whose module comes later. Keys that the model knows no module of count as later than the init stage.
+// between says what cloud-init does between a file that it writes today, the run of that number, and hooks: keys of the
+// configuration whose module comes later, and scripts that stay. Keys that the model knows no module of count as later than
+// the init stage.
 func (a *Adopted) between(file int) string {
 	runs := func(key string) func(cloudinit.Run) bool {
 		return func(r cloudinit.Run) bool {
@@ -228,7 +229,22 @@ func (a *Adopted) between(file int) string {
 			keys = append(keys, key)
 		}
 	}
-	return strings.Join(keys, ", ")
+	var does []string
+	if len(keys) > 0 {
+		does = []string{"cloud-init does " + strings.Join(keys, ", ")}
+	}
+	for _, r := range a.Today.Runs[file+1:] {
+		stays := r.Part >= 0 && !a.takes(r.Part) && !a.cannotRun(r)
+		if stays && strings.HasPrefix(r.What, "script") && (r.What != "script" || r.Name < cloudinit.NodeupName) {
+			does = append(does, r.Name+" runs")
+		}
+	}
+	return strings.Join(does, ", ")
+}
+
+// cannotRun says whether the kernel refuses to run a script.
+func (a *Adopted) cannotRun(r cloudinit.Run) bool {
+	return slices.ContainsFunc(a.Today.Lost, func(l cloudinit.Loss) bool { return l.Kind == cloudinit.CannotRun && l.At == r.At })
 }
 
 // downloads tells of what may be needed for the download that comes before all hooks with a unit: kops' nodeup.sh fetches
