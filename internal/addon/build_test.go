@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
@@ -104,6 +105,34 @@ func TestDaemonSetPerSpecAndOverrides(t *testing.T) {
 	delete(maps, objects[*corev1.ConfigMap](a)[0].Name) // the runner
 	if diff := cmp.Diff(map[string]string{"kopshook.agents.logs": "", "kopshook.agents.override-1.logs": "set -- \"$@\" GPU='1'\n"}, maps); diff != "" {
 		t.Errorf("ConfigMaps and their env (-want +got)\n%s", diff)
+	}
+}
+
+// TestAddonsShareNoObject: two addons of one cluster, whatever words their names and those of their specs are made of.
+func TestAddonsShareNoObject(t *testing.T) {
+	long := strings.Repeat("n", 40)
+	made := map[string]string{}
+	for _, tt := range []struct{ addon, spec string }{
+		{"kopshook", "x-y"}, {"kopshook-x", "y"}, {"kopshook", "x-y-z"}, {"kopshook-x", "y-z"}, {"kopshook-x-y", "z"},
+		{"kopshook", "x-status"}, {"kopshook-x", "s"}, {"kopshook", long + "-x-y"}, {"kopshook-" + long[:20], long[:20] + "-x-y"},
+	} {
+		a := build(t, Input{Options: Options{Name: tt.addon, Status: true}}, spec(tt.spec, "{}", one("h")))
+		for _, o := range a.Objects {
+			m := o.(metav1.ObjectMetaAccessor).GetObjectMeta()
+			name := fmt.Sprintf("%T %s", o, m.GetName())
+			if other := made[name]; other != "" && other != tt.addon {
+				t.Errorf("%s is of addon %s and of addon %s", name, other, tt.addon)
+			}
+			made[name] = tt.addon
+			if set, ok := o.(*appsv1.DaemonSet); ok {
+				if set.Spec.Selector.MatchLabels[labelInstance] != set.Name || len(set.Name) > maxDaemonSetName {
+					t.Errorf("the selector of DaemonSet %s is %v", set.Name, set.Spec.Selector.MatchLabels)
+				}
+			}
+		}
+	}
+	if made["*v1.DaemonSet kopshook-x-y"] != "kopshook" {
+		t.Error("the addon kopshook has other names than the documented ones")
 	}
 }
 

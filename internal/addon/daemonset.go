@@ -29,11 +29,10 @@ func (b *builder) daemonSet(d *hookspec.Doc, t target) (config, sets []any) {
 	b.hookSets = append(b.hookSets, hookSet{d, hooks, t})
 
 	spec := d.Spec.Metadata.Name
-	name, place := b.Name+"-"+spec, b.Name+"."+spec
+	name, place := setName(b.Name, spec), b.Name+"."+spec
 	if t.variant != "" {
-		name, place = name+"-"+t.variant, place+"."+t.variant
+		name, place = setName(b.Name, spec, t.variant), place+"."+t.variant
 	}
-	name = fit(name, maxDaemonSetName)
 	b.refuseSameName(d, name)
 
 	set := b.newDaemonSet(name, spec, b.Image)

@@ -29,6 +29,17 @@ func fit(s string, max int) string {
 	return strings.TrimRight(s[:max-9], "-.") + "-" + sum([]byte(s))[:8]
 }
 
+// setName is the name of a DaemonSet, and of what goes with it, of an addon. Two addons of a cluster must not make one
+// name: where the addon's has a dash, "a-b" with "c" would meet "a" with "b-c", so a hash tells where the words end.
+func setName(addon string, words ...string) string {
+	words = append([]string{addon}, words...)
+	name := strings.Join(words, "-")
+	if strings.Contains(addon, "-") {
+		name += "-" + sum([]byte(strings.Join(words, ".")))[:8]
+	}
+	return fit(name, maxDaemonSetName)
+}
+
 // sum is SHA-256 in hex.
 func sum(b []byte) string {
 	h := sha256.Sum256(b)

@@ -22,7 +22,7 @@ const conditionPrefix = "KopshookHookFailed-"
 // metricsPort is node-problem-detector's own.
 const metricsPort = 20257
 
-func (b *builder) statusName() string { return fit(b.Name+"-status", maxDaemonSetName) }
+func (b *builder) statusName() string { return setName(b.Name, "status") }
 
 // status makes node-problem-detector with a monitor that reads the status files of nodes.
 func (b *builder) status() (objects, sets []any) {
