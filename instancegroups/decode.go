@@ -130,11 +130,44 @@ func (g *Group) decodeError(err error) *Error {
 		return g.errorf(nil, "", "kops cannot read this InstanceGroup: %v", err)
 	}
 	remedy := ""
-	if wrong.Type.Kind() == reflect.String {
+	got := jsonType(wrong.Value)
+	if wrong.Type.Kind() == reflect.String && got != "a list" && got != "a mapping" {
 		remedy = "put it in quotes"
 	}
 	path := splitPath(wrong.Field)
-	return g.errorf(path, remedy, "kops cannot read %s: it must be of type %s, not %s", wrong.Field, wrong.Type, wrong.Value)
+	return g.errorf(path, remedy, "kops cannot read %s: it must be %s, not %s", wrong.Field, yamlType(wrong.Type), got)
+}
+
+// yamlType is a Go type in the words of YAML.
+func yamlType(t reflect.Type) string {
+	switch t = pointee(t); t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "a mapping"
+	}
+	return "a whole number"
+}
+
+// jsonType is what encoding/json calls a value ("array", "number 1.5"), in the words of YAML.
+func jsonType(s string) string {
+	switch s {
+	case "array":
+		return "a list"
+	case "object":
+		return "a mapping"
+	case "bool":
+		return "true or false"
+	case "string", "number":
+		return "a " + s
+	}
+	return strings.TrimPrefix(s, "number ")
 }
 
 func (g *Group) badRole() {
