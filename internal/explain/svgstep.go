@@ -52,7 +52,9 @@ func (p *painter) step(s Step, x, w, y float64) box {
 	if s.EveryBoot {
 		dot = "every"
 	}
-	p.circle(dot+string(s.Owner), x+boxPad+4, y+16)
+	if !s.Never {
+		p.circle(dot+string(s.Owner), x+boxPad+4, y+16)
+	}
 	place := base(s.Place)
 	if s.Place == "" {
 		place = ""
