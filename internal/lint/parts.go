@@ -54,6 +54,8 @@ func (p *pass) checkType(i int, part cloudinit.Part) {
 		default:
 			p.add("KH003", pos, fmt.Sprintf("part %q is declared as %s, but cloud-init takes it for %s", part.Name, part.Type, s), severity(report.Warning), wholePart(i))
 		}
+	case cloudinit.Sniff(part.Content) == cloudinit.TypeJinja && !slices.ContainsFunc(p.found, func(f Finding) bool { return f.Code == "KH003" && f.part == i }):
+		p.add("KH003", pos, fmt.Sprintf("part %q is declared as %s, so that cloud-init renders no template", part.Name, part.Type), wholePart(i), declare(cloudinit.TypeJinja))
 	}
 }
 

@@ -21,6 +21,7 @@ func TestRemediesOfTypesAgree(t *testing.T) {
 		{"a template of its own type", "text/jinja2", template, []string{"KH001 error: " + instead}},
 		{"a template as a script", "text/x-shellscript", template, []string{"KH003 info: " + leave}},
 		{"a template as a cloud-config", "text/cloud-config", "## template: jinja\n", []string{"KH003 error: " + instead}},
+		{"a template that would be read as it is", "text/cloud-config", "## template: jinja\n#cloud-config\nlocale: '{{ v1.region }}'\n", []string{"KH003 error: " + instead}},
 		{"a script as a cloud-config", "text/cloud-config", "#!/bin/sh\n", []string{"KH003 error: declare text/x-shellscript"}},
 		{"a cloud-config as a script", "text/x-shellscript", "#cloud-config\nlocale: C\n", []string{"KH003 warning: declare the type that the content has"}},
 		{"a type with a typo", "text/x-shelscript", "#!/bin/sh\n", []string{"KH001 error: did you mean text/x-shellscript?"}},
