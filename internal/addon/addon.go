@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -55,6 +56,10 @@ type Addon struct {
 	status  bool
 }
 
+// nameCharacters are those of a cluster's name, as user data has them (generator/validate.go). $ is not among them, which
+// Kubernetes expands in variables.
+const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+
 // Build makes the addon. It reports all that is wrong; the result is of use only when r has no errors.
 func Build(in Input, r *report.Report) *Addon {
 	in.Specs = slices.Clone(in.Specs)
@@ -63,6 +68,10 @@ func Build(in Input, r *report.Report) *Addon {
 	})
 	in.setDefaults()
 	in.check(r)
+	if strings.ContainsFunc(in.Cluster, func(c rune) bool { return !strings.ContainsRune(nameCharacters, c) }) {
+		r.Errorf(report.Position{}, "", "give the name that `kops get clusters` prints",
+			"cluster %q has characters other than letters, digits, dots, dashes and underscores", in.Cluster)
+	}
 	b := &builder{Input: in, r: r, names: map[string]report.Position{}}
 	a := &Addon{Name: in.Name, status: in.Status}
 	var config, sets []any
@@ -136,12 +145,25 @@ func (o *Options) check(r *report.Report) {
 	}
 	for _, image := range images {
 		switch {
-		case !regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._/:@]*$`).MatchString(image):
-			bad("write REGISTRY/NAME:TAG@sha256:DIGEST", "%q is not an image", image)
-		case !regexp.MustCompile(`@sha256:[0-9a-f]{64}$`).MatchString(image):
+		case !isImage(image):
+			bad("write REGISTRY/NAME:TAG@sha256:DIGEST; NAME is in lower case", "%q is not an image", image)
+		case !strings.Contains(image, "@"):
 			r.Warnf(report.Position{}, "", "add its digest: NAME:TAG@sha256:DIGEST", "the image %s is not pinned: what runs on the nodes may change", image)
 		}
 	}
+}
+
+// isImage says whether a container runtime takes the reference: [REGISTRY/]NAME[:TAG][@DIGEST], the grammar of
+// distribution/reference. A registry has a dot or a port, or is localhost.
+func isImage(s string) bool {
+	const (
+		host     = `(localhost|[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)+|[a-zA-Z0-9-]+:[0-9]+|\[[0-9a-fA-F:]+\])(:[0-9]+)?/`
+		part     = `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`
+		tag      = `:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}`
+		digest   = `@(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})`
+		wholeRef = `^(` + host + `)?` + part + `(/` + part + `)*(` + tag + `)?(` + digest + `)?$`
+	)
+	return regexp.MustCompile(wholeRef).MatchString(s)
 }
 
 // refuseSameHook finds hooks of one name that a node may get from two specs: they would share a unit and a status

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
@@ -105,34 +104,6 @@ func TestDaemonSetPerSpecAndOverrides(t *testing.T) {
 	delete(maps, objects[*corev1.ConfigMap](a)[0].Name) // the runner
 	if diff := cmp.Diff(map[string]string{"kopshook.agents.logs": "", "kopshook.agents.override-1.logs": "set -- \"$@\" GPU='1'\n"}, maps); diff != "" {
 		t.Errorf("ConfigMaps and their env (-want +got)\n%s", diff)
-	}
-}
-
-// TestAddonsShareNoObject: two addons of one cluster, whatever words their names and those of their specs are made of.
-func TestAddonsShareNoObject(t *testing.T) {
-	long := strings.Repeat("n", 40)
-	made := map[string]string{}
-	for _, tt := range []struct{ addon, spec string }{
-		{"kopshook", "x-y"}, {"kopshook-x", "y"}, {"kopshook", "x-y-z"}, {"kopshook-x", "y-z"}, {"kopshook-x-y", "z"},
-		{"kopshook", "x-status"}, {"kopshook-x", "s"}, {"kopshook", long + "-x-y"}, {"kopshook-" + long[:20], long[:20] + "-x-y"},
-	} {
-		a := build(t, Input{Options: Options{Name: tt.addon, Status: true}}, spec(tt.spec, "{}", one("h")))
-		for _, o := range a.Objects {
-			m := o.(metav1.ObjectMetaAccessor).GetObjectMeta()
-			name := fmt.Sprintf("%T %s", o, m.GetName())
-			if other := made[name]; other != "" && other != tt.addon {
-				t.Errorf("%s is of addon %s and of addon %s", name, other, tt.addon)
-			}
-			made[name] = tt.addon
-			if set, ok := o.(*appsv1.DaemonSet); ok {
-				if set.Spec.Selector.MatchLabels[labelInstance] != set.Name || len(set.Name) > maxDaemonSetName {
-					t.Errorf("the selector of DaemonSet %s is %v", set.Name, set.Spec.Selector.MatchLabels)
-				}
-			}
-		}
-	}
-	if made["*v1.DaemonSet kopshook-x-y"] != "kopshook" {
-		t.Error("the addon kopshook has other names than the documented ones")
 	}
 }
 
@@ -352,9 +323,13 @@ func TestBadInput(t *testing.T) {
 			[]string{"ig.yaml:1: warning: instance group \"nodes\": its nodes lack the label kops.k8s.io/instancegroup, by which daemon hooks find them [add `kops.k8s.io/instancegroup: nodes` to spec.nodeLabels, as `kops create ig` does]"}},
 		"an image without a digest": {Input{Options: Options{Image: "busybox:1.36"}}, []string{spec("s", "{}", one("a"))},
 			[]string{": warning: the image busybox:1.36 is not pinned: what runs on the nodes may change [add its digest: NAME:TAG@sha256:DIGEST]"}},
+		"an unlabelled group whose name no label can hold": {Input{Groups: []Group{{Group: group(strings.Repeat("n", 64), "Node").Group, Position: nodes[0].Position}}}, []string{spec("s", `{names: ["*"]}`, one("h"))},
+			[]string{`ig.yaml:1: error: "` + strings.Repeat("n", 64) + `" cannot be the value of a label, so no node is found by it [select its nodes by roles or nodeLabels]`}},
+		"a cluster that none can be called": {Input{Cluster: "$(NODE_NAME)"}, []string{spec("s", "{}", one("a"))},
+			[]string{": error: cluster \"$(NODE_NAME)\" has characters other than letters, digits, dots, dashes and underscores [give the name that `kops get clusters` prints]"}},
 		"options that no cluster takes": {Input{Options: Options{Name: "Upper", Image: "a b", PriorityClass: "x y", MaxUnavailable: "0"}}, []string{spec("s", "{}", one("a"))},
 			[]string{
-				`: error: "a b" is not an image [write REGISTRY/NAME:TAG@sha256:DIGEST]`,
+				`: error: "a b" is not an image [write REGISTRY/NAME:TAG@sha256:DIGEST; NAME is in lower case]`,
 				`: error: "x y" cannot be the name of a PriorityClass [name an existing PriorityClass, such as system-node-critical]`,
 				`: error: max-unavailable is "0" [write a number such as 1, or a percentage such as 10%]`,
 				`: error: the name "Upper" cannot be part of the names of objects [use at most 40 lower case letters, digits and dashes]`,

@@ -194,7 +194,7 @@ func (b *builder) selected(d *hookspec.Doc) []Group {
 // spec.nodeLabels, where its own commands put it (cmd/kops/create_instancegroup.go:207), on all clouds but GCE and Azure.
 func (b *builder) checkLabelled(groups []Group) {
 	for _, g := range groups {
-		if !g.Labelled {
+		if !g.Labelled && len(validation.IsValidLabelValue(g.Name)) == 0 { // else no label helps, which targets says
 			b.r.Warnf(g.Position, "spec.nodeLabels", fmt.Sprintf("add `%s: %s` to spec.nodeLabels, as `kops create ig` does", nodeLabelGroup, g.Name),
 				"instance group %q: its nodes lack the label %s, by which daemon hooks find them", g.Name, nodeLabelGroup)
 		}

@@ -25,7 +25,7 @@ func addonCommand() *cli.Command {
 		UsageText: "kopshook addon [-f SPEC...] [--status] -o DIR|objects [FILE...]",
 		Description: `Hooks of phase daemon are no user data: a DaemonSet runs them on nodes that run already, and again when they change,
 without replacing machines. With -o DIR it writes a kops addon: addon.yaml, the index for spec.addons of the cluster,
-and the manifest that it names. With -o objects it prints the Kubernetes objects alone.
+and the manifest that it names. With -o objects, or -o -, it prints the Kubernetes objects alone.
 
 An addon is for one cluster. Give its manifests too when a spec selects by globs, by matchLabels or by clusters, or
 overrides hooks for some of the nodes.
@@ -34,7 +34,7 @@ Examples:
    kopshook addon --status -o addon examples/addon/hooks.yaml examples/mixed/cluster.yaml
    kopshook addon -o objects examples/addon/hooks.yaml`,
 		Flags: append(planFlags(),
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`DIR` to write the addon to; or objects, to print Kubernetes objects"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "`DIR` to write the addon to; or objects or -, to print Kubernetes objects"},
 			&cli.BoolFlag{Name: "status", Usage: "with node-problem-detector, which shows failed hooks as node conditions, events and metrics"},
 			&cli.StringFlag{Name: "cluster", Usage: "`NAME` of the cluster, where it is not in the manifests"},
 			&cli.StringFlag{Name: "name", Value: "kopshook", Usage: "`NAME` of the addon; two addons of one cluster need two names"},
@@ -57,6 +57,14 @@ func makeAddon(c *cli.Context) error {
 	out := c.String("output")
 	if out == "" {
 		return report.Hint("add -o DIR, or -o objects to print Kubernetes objects", "no place for the addon")
+	}
+	for _, option := range []string{"cluster", "name", "image", "status-image", "priority-class", "max-unavailable"} {
+		if c.IsSet(option) && c.String(option) == "" {
+			return report.Hint("a variable may not be set: look at what it holds, or leave it out", "--%s is empty", option)
+		}
+	}
+	if c.IsSet("status-image") && !c.Bool("status") {
+		return report.Hint("add --status, or leave it out", "--status-image is for --status")
 	}
 	in, err := readInputs(c)
 	if err != nil {
@@ -85,7 +93,7 @@ func makeAddon(c *cli.Context) error {
 	if err := in.finish(); err != nil {
 		return err
 	}
-	if out == "objects" {
+	if out == "objects" || out == "-" {
 		manifest, err := a.Manifest()
 		if err != nil {
 			return err
