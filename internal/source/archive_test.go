@@ -192,7 +192,7 @@ func TestBadArchives(t *testing.T) {
 		"a name twice":              {[]entry{{"a", "1", 0}, {"./a", "2", 0}}, "error: it holds \"a\" twice\nhint: pack it anew\n", ""},
 		"too many entries":          {many, "error: it holds more than 100 files\nhint: pack the hooks' files alone\n", ""},
 		"a bomb":                    {[]entry{{"a", strings.Repeat("\x00", 2<<20), 0}}, "error: it unpacks to more than 1 MiB\nhint: pack the hooks' files alone\n", "tar"},
-		"a bomb in a zip":           {[]entry{{"a", strings.Repeat("\x00", 2<<20), 0}}, "error: it is larger than 4096 bytes\nhint: user data takes 16 KiB on AWS and little more elsewhere: let the node download it with url: and sha256:\n", "zip"},
+		"a bomb in a zip":           {[]entry{{"a", strings.Repeat("\x00", 2<<20), 0}}, "error: it is larger than 4096 bytes\nhint: have the node download it: a file with url: and sha256:, or in phase daemon the script itself\n", "zip"},
 		"more files than are taken": {many[:11], "error: \"d\" holds more than 10 files\nhint: name a folder that holds the hook's scripts and nothing else\n", ""},
 		"nothing":                   {nil, "error: there are no files in \"/\" of it\nhint: name a folder of scripts behind //; subfolders and names that begin with a dot do not count\n", ""},
 	} {

@@ -110,7 +110,7 @@ func TestBuckets(t *testing.T) {
 			"/hooks.tgz//gpu": "a: \"packed\"\n",
 			"/gone":           "error: source SRC: there is no such object, and none below it\nhint: is the URL right? an archive is followed by // and a path in it\n",
 			"/gone.tgz":       "error: source SRC: there is no such object\nhint: is the URL right? an archive is followed by // and a path in it\n",
-			"/large":          "error: source SRC: it is larger than 4096 bytes\nhint: user data takes 16 KiB on AWS and little more elsewhere: let the node download it with url: and sha256:\n",
+			"/large":          "error: source SRC: it is larger than 4096 bytes\nhint: have the node download it: a file with url: and sha256:, or in phase daemon the script itself\n",
 			"/huge":           "error: source SRC: it is larger than 1 MiB\nhint: embed less; the node can download large files itself: url: and sha256:\n",
 		} {
 			src := scheme + "://bucket" + key

@@ -173,7 +173,7 @@ func TestGitFailures(t *testing.T) {
 		"no such repository": {strings.Replace(src, "hooks.git", "gone.git", 1), "git: repository 'SERVER/gone.git/' not found\nhint: is the URL right, and may you read the repository? `git ls-remote URL` shows\n"},
 		"an LFS pointer":     {src + "//lfs", "\"lfs\" is a Git LFS pointer\nhint: store it in git itself: kopshook does not fetch from LFS\n"},
 		"a submodule":        {src + "//module", "\"module\" is no regular file\nhint: only regular files are read\n"},
-		"a large file":       {src + "//big", "it is larger than 4096 bytes\nhint: user data takes 16 KiB on AWS and little more elsewhere: let the node download it with url: and sha256:\n"},
+		"a large file":       {src + "//big", "it is larger than 4096 bytes\nhint: have the node download it: a file with url: and sha256:, or in phase daemon the script itself\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := got(fetchNew(t, c.src, nil))

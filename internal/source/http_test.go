@@ -166,7 +166,7 @@ func TestHTTPBadServers(t *testing.T) {
 			"it is larger than 1 MiB\nhint: embed less; the node can download large files itself: url: and sha256:\n", 1},
 		"sends more than is embedded": {
 			func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, strings.Repeat("x", 5000)) },
-			"it is larger than 4096 bytes\nhint: user data takes 16 KiB on AWS and little more elsewhere: let the node download it with url: and sha256:\n", 1},
+			"it is larger than 4096 bytes\nhint: have the node download it: a file with url: and sha256:, or in phase daemon the script itself\n", 1},
 		"sends less than it says": {
 			func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Length", "100")

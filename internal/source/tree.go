@@ -222,7 +222,7 @@ func sortFiles(files []File) {
 }
 
 func tooLarge(limit int64) error {
-	return report.Hint("user data takes 16 KiB on AWS and little more elsewhere: let the node download it with url: and sha256:",
+	return report.Hint("have the node download it: a file with url: and sha256:, or in phase daemon the script itself",
 		"it is larger than %s", size(limit))
 }
 
