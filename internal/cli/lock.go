@@ -27,7 +27,8 @@ of the specs: commit it. All other commands use those bytes and no others. A loc
 sources that none of them names are taken out. When one source cannot be fetched, no file is written.
 
 --update takes what is there now, of all sources or of the hooks or sources that are named. --check writes and
-fetches nothing: exit code 1 when a source is missing in a lock file, or no longer named.
+fetches nothing: exit code 1 when a source is missing in a lock file, or no longer named, or a copy that kopshook vendor
+made is missing or was edited.
 
 Examples:
    kopshook lock -f examples/gpu
@@ -69,10 +70,15 @@ func lock(c *cli.Context) error {
 	if c.Context.Err() != nil {
 		return c.Context.Err()
 	}
-	if err := in.addSourceErrors(sources, err); err != nil {
+	err = in.addSourceErrors(sources, err)
+	if err != nil && changes == nil {
 		return err
 	}
-	return writeLocks(c, changes)
+	written := writeLocks(c, changes)
+	if err != nil { // copies that are missing or edited: --check was asked for that
+		return differs
+	}
+	return written
 }
 
 // writeLocks writes the lock files that change, unless --check, and prints how.

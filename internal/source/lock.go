@@ -118,7 +118,8 @@ func (l *Loader) Lock(ctx context.Context, refs []Ref, update func(Ref) bool) ([
 }
 
 // CheckLock compares lock files with the specs and with the vendor folder, without network or cache. In the lock files
-// that it returns, what is not locked yet has no sum.
+// that it returns, what is not locked yet has no sum. With them comes an error of joined RefErrors when copies in the
+// vendor folder are missing, or not what is locked.
 func (l *Loader) CheckLock(refs []Ref) ([]Change, error) {
 	l.setUp()
 	all := folders(refs)
@@ -221,7 +222,7 @@ func (l *Loader) resolveAll(ctx context.Context, todo map[string]*named) (map[st
 
 func (l *Loader) resolve(ctx context.Context, a *address) (*Entry, error) {
 	if l.Offline {
-		return nil, report.Hint("run `kopshook lock` without --offline", "source %q is not locked", a.key)
+		return nil, report.Hint("run `kopshook lock` without --offline", "source %q has to be fetched, which --offline forbids", a.key)
 	}
 	if a.plain() {
 		l.warn(fmt.Sprintf("source %q: comes unencrypted and unchecked the first time: use https, or add checksum=sha256:HEX", a.key))

@@ -162,7 +162,7 @@ func TestUnlockedSources(t *testing.T) {
 	l := testLoader(t)
 	l.Offline = true
 	_, err = l.Lock(context.Background(), refsOf(spec, "https://example.com/x.sh"), nil)
-	if diff := cmp.Diff("error: source \"https://example.com/x.sh\" is not locked\nhint: run `kopshook lock` without --offline\n", got(nil, err)); diff != "" {
+	if diff := cmp.Diff("error: source \"https://example.com/x.sh\" has to be fetched, which --offline forbids\nhint: run `kopshook lock` without --offline\n", got(nil, err)); diff != "" {
 		t.Error(diff)
 	}
 	write(t, filepath.Dir(spec), map[string]string{LockName: "version: 1\nsources:\n- {source: https://example.com/x.sh, sha256: " + strings.Repeat("0", 64) + ", size: 1}\n"})
