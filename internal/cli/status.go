@@ -80,6 +80,10 @@ func statusFiles(args []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		found = slices.DeleteFunc(found, func(name string) bool { // a FIFO would be waited for
+			info, err := os.Stat(name)
+			return err == nil && !info.Mode().IsRegular()
+		})
 		if len(found) == 0 {
 			return nil, report.Hint("name status files copied from a node", "%s: holds no status files", name)
 		}
