@@ -36,16 +36,15 @@ func CheckHook(h *Hook) []Finding {
 			place = p.textPlace(field+".content", *c)
 		}
 		files = append(files, &file{path: f.Path, text: string(f.Content), place: place})
-		checkHookSecrets(p, string(f.Content), place)
 	}
 	for i, d := range h.DropIns {
 		place := p.textPlace(fmt.Sprintf("dropIns[%d].content", i), d.Content)
 		files = append(files, &file{path: "/etc/systemd/system/" + d.Unit + ".d/hook.conf", text: d.Content, place: place})
 	}
+	p.checkSecrets(shells, files)
 	for _, s := range shells {
 		s.parse()
 		checkShell(p, s)
-		checkHookSecrets(p, s.text, s.place)
 		files = append(files, s.heredocs()...)
 	}
 	checkUnits(p, files, shells)

@@ -1,13 +1,10 @@
 package lint
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"kopshook.dev/kopshook/internal/report"
 )
 
 // secretPatterns are what secrets look like. They are compiled when they are needed first.
@@ -24,7 +21,10 @@ var secretPatterns = sync.OnceValue(func() []secretPattern {
 		p("a Slack token", `\bxox[abprs]-[A-Za-z0-9-]{10,}`),
 		p("a JSON web token", `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`),
 		p("a password in a URL", `\b[a-z][a-z0-9+.-]*://[^/\s:@'"$]+:[^/\s:@'"${]+@`),
+		p("a password of curl", `\bcurl\b[^\n|;]*\s(-u\s*|--(proxy-)?user[ =])["']?[^\s:"'$]+:[^\s:"'${]{3,}`),
+		p("a password or token in a header", `(?i)\bauthorization:\s*(basic|bearer|token)\s+[a-z0-9+/=._~-]{16,}`),
 		p("a bootstrap token", `\b[a-z0-9]{6}\.[a-z0-9]{16}\b`),
+		p(anyPassword, `(?i)[?&](password|secret|(private|access)?[_-]?token|api[_-]?key)=[^\s"'$<{(\[|&;*#]{8,}`),
 		p(anyPassword, `(?i)\b[a-z0-9_-]*(password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|_token)["']?\s*[=:]\s*["']?[^\s"'$<{(\[|&;*#]{8,}`),
 	}
 })
@@ -37,34 +37,9 @@ type secretPattern struct {
 	expr *regexp.Regexp
 }
 
-// checkSecrets looks for secrets in the user's parts: any pod may read the user data of its node. What a part hides in
-// base64 is looked at, too.
-func (p *pass) checkSecrets() {
-	for i, part := range p.g.Parts {
-		if !p.theirs(i) {
-			continue
-		}
-		for _, s := range findSecrets(part.Content) {
-			p.add("KH070", p.place(at(i, s.line, s.col)), s.message())
-		}
-	}
-	for _, f := range p.files {
-		if f.entry == nil || !f.entry.Get("encoding").Truth() {
-			continue
-		}
-		for _, s := range findSecrets(f.text) {
-			p.add("KH070", f.place(1, 1), fmt.Sprintf("%s: %s", f.path, s.message()))
-		}
-	}
-}
-
 type secret struct {
 	what      string
 	line, col int
-}
-
-func (s secret) message() string {
-	return s.what + " in user data: every pod of the node may read it, and whoever may describe instances"
 }
 
 // findSecrets returns what looks like a secret, the most certain kind for each line.
@@ -105,11 +80,4 @@ func isPlaceholder(s string) bool {
 		}
 	}
 	return false
-}
-
-// checkHookSecrets looks for secrets in what a hook brings to the node.
-func checkHookSecrets(p adder, text string, place func(line, col int) report.Position) {
-	for _, s := range findSecrets(text) {
-		p.add("KH070", place(s.line, s.col), s.message())
-	}
 }
