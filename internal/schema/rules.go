@@ -13,7 +13,7 @@ const (
 	section   = `^(?:[ \t]*(?:[#;].*)?\r?\n)*[ \t]*\[.*\][ \t]*(?:\r?\n|$)`
 	aPath     = `^/(?:.*[^/])?$`
 	notAPath  = `[\x00-\x1f\x7f]|//|/\.\.?(?:/|$)|^/$|^/(?:opt|run|var/lib)/kopshook(?:/|$)|^/etc/systemd/system/(?:.*/)?kopshook-[^/]*$`
-	webURL    = `^[hH][tT][tT][pP][sS]?://[^/?#\s][!-~]*$`
+	webURL    = `^[hH][tT][tT][pP][sS]?://[!-"$-.0->A-~]+([/?#][!-~]*)?$` // no user or password
 	noText    = `^\s*$`
 	shebang   = `^#![ \t]*/`
 	notAGlob  = `[{},]|\[!`
