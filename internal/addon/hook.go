@@ -68,7 +68,7 @@ func (b *builder) checkFiles(h *hookspec.Resolved, files []hookFile) {
 	for _, f := range files {
 		name := strings.TrimPrefix(f.key, "script.")
 		field := f.field
-		if field == "script" && h.Source != nil {
+		if field == "script" && h.Said.Source != nil {
 			field = "source"
 		}
 		if len(validation.IsConfigMapKey(f.key)) > 0 {

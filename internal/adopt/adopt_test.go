@@ -45,8 +45,8 @@ func prove(t *testing.T, g *adopt.Adopted, spec []byte) adopted {
 				chosen = append(chosen, d)
 			}
 		}
-		for _, l := range plan.Hooks(context.Background(), chosen, nil, &r) {
-			then.Hooks = append(then.Hooks, l.Bytes)
+		for _, h := range plan.Hooks(context.Background(), chosen, nil, &r) {
+			then.Hooks = append(then.Hooks, h.Hook)
 		}
 	}
 	for _, f := range r.Findings {

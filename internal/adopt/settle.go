@@ -21,8 +21,8 @@ func (a *Adopted) prove() *Proof {
 	var r report.Report
 	var then Then
 	if spec := Specs([]*Adopted{a}); len(spec) > 0 {
-		for _, l := range plan.Hooks(context.Background(), hookspec.Decode("", spec, &r), nil, &r) {
-			then.Hooks = append(then.Hooks, l.Bytes)
+		for _, h := range plan.Hooks(context.Background(), hookspec.Decode("", spec, &r), nil, &r) {
+			then.Hooks = append(then.Hooks, h.Hook)
 		}
 	}
 	ig := generator.InstanceGroup{Cluster: a.Cluster, Name: a.Name, Role: a.Role}

@@ -218,7 +218,7 @@ func (g *adoption) compare() (*adopt.Proof, error) {
 	ig := generator.InstanceGroup{Cluster: g.group.Cluster, Name: g.group.Name, Role: g.group.Role}
 	var then adopt.Then
 	mine := g.Hooks()
-	for _, h := range g.group.Resolved {
+	for _, h := range g.group.GeneratorHooks() {
 		if slices.ContainsFunc(mine, func(m adopt.Hook) bool { return m.Enabled && m.Name == h.Name }) {
 			then.Hooks = append(then.Hooks, h)
 		}

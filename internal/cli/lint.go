@@ -12,6 +12,7 @@ import (
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
@@ -225,7 +226,7 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 		findings = append(findings, lint.Check(l, lint.Options{Options: opts})...)
 	}
 	for _, h := range hooks {
-		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &h.Hook, Loaded: h.Bytes, Source: in.sources[h.Hook.Doc.File]})...)
+		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &h, Source: in.sources[h.Doc.File]})...)
 	}
 	return in, sortFindings(findings), nil
 }
@@ -234,7 +235,7 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 func isDropped(message string) bool { return strings.HasPrefix(message, "kops drops this document") }
 
 // lintPlan plans what the specs say, if there are any. Without manifests there is nothing to select.
-func (in *inputs) lintPlan(c *cli.Context) (groups []*plan.Group, hooks []plan.Loaded, err error) {
+func (in *inputs) lintPlan(c *cli.Context) (groups []*plan.Group, hooks []hookspec.Resolved, err error) {
 	if !in.report.HasErrors() {
 		loader := newLoader(c)
 		if len(in.manifests) > 0 {

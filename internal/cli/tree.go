@@ -48,10 +48,10 @@ func tree(groups []*plan.Group) ([]treeFile, error) {
 	first := map[string][]byte{}
 	differs := map[string]bool{}
 	for _, g := range groups {
-		if len(g.Resolved) == 0 {
+		if len(g.Hooks) == 0 {
 			continue
 		}
-		files, err := generator.Files(generator.InstanceGroup{Cluster: g.Cluster, Name: g.Name, Role: g.Role}, g.Runtime, g.Resolved)
+		files, err := generator.Files(generator.InstanceGroup{Cluster: g.Cluster, Name: g.Name, Role: g.Role}, g.Runtime, g.GeneratorHooks())
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,9 @@
 package hookspec
 
-import "maps"
+import (
+	"maps"
+	"reflect"
+)
 
 // override changes h as the override's hook o at path p says: a field that is given replaces the hook's, env is merged
 // key by key, and of script and source the one that is given replaces the other. origin notes, for each field and for
@@ -17,45 +20,26 @@ func (d *Doc) override(h *Hook, origin map[string]string, p string, o *Hook) {
 	case o.Source != nil && o.Script == nil:
 		h.Script = nil
 	}
-	replace(&h.Weight, o.Weight)
-	replace(&h.Run, o.Run)
-	replace(&h.Script, o.Script)
-	replace(&h.Source, o.Source)
-	replace(&h.Verify, o.Verify)
-	replace(&h.Timeout, o.Timeout)
-	replace(&h.Attempts, o.Attempts)
-	replace(&h.RetryDelay, o.RetryDelay)
-	replace(&h.OnFailure, o.OnFailure)
-	replace(&h.Compress, o.Compress)
-	replace(&h.Cleanup, o.Cleanup)
-	replace(&h.CloudConfig, o.CloudConfig)
-	replace(&h.Enabled, o.Enabled)
-	if o.Before != nil {
-		h.Before = o.Before
+	before, name, phase := h.Env, h.Name, h.Phase
+	fields, by := reflect.ValueOf(h).Elem(), reflect.ValueOf(o).Elem()
+	for i := range fields.NumField() {
+		if !by.Field(i).IsZero() {
+			fields.Field(i).Set(by.Field(i))
+		}
 	}
-	if o.RebootExitCodes != nil {
-		h.RebootExitCodes = o.RebootExitCodes
-	}
-	if o.Files != nil {
-		h.Files = o.Files
-	}
-	if o.DropIns != nil {
-		h.DropIns = o.DropIns
-	}
+	h.Name, h.Phase = name, phase // they cannot be overridden
 	if len(o.Env) > 0 {
-		env := map[string]string{}
-		maps.Copy(env, h.Env)
-		maps.Copy(env, o.Env)
-		h.Env = env
+		h.Env = maps.Clone(o.Env)
+		for name, value := range before {
+			if _, given := o.Env[name]; !given {
+				h.Env[name] = value
+			}
+		}
 		for name := range o.Env {
 			origin[join("env", name)] = p
 		}
-	}
-}
-
-func replace[T any](field **T, by *T) {
-	if by != nil {
-		*field = by
+	} else {
+		h.Env = before
 	}
 }
 

@@ -2,13 +2,14 @@ package hookspec
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -19,26 +20,14 @@ type Resolved struct {
 	Path    string // of the hook in the spec: "spec.hooks[1]"
 	Runtime string // "v1"
 
-	Name            string // NAME, or NAME-PHASE where the spec lists several phases
-	Phase           Phase
-	Weight          int
-	EveryBoot       bool
-	Script          *string // at most one of Script and Source
-	Source          *string
-	Verify          *string
-	Env             map[string]string
-	Timeout         time.Duration
-	Attempts        int
-	RetryDelay      time.Duration
-	Continue        bool // onFailure: continue
-	Before          []string
-	RebootExitCodes []int
-	Compress        bool
-	Archive         bool   // of the spec
-	CleanUp         bool   // cleanup: on-success
-	Files           []File // Mode and Owner are set
-	DropIns         []DropIn
-	CloudConfig     *yaml.Node // a mapping with at least one key, without anchors, aliases, merge keys and comments, or nil
+	// ID tells the hooks of a Doc apart, and what overrides made of them: hooks of a Doc with the same ID are equal.
+	ID string
+
+	// Said is the hook as the spec and its overrides say it.
+	Said Hook
+
+	// Hook is what the generator takes. What Said takes from a source is missing in it until package plan has read it.
+	generator.Hook
 
 	origin map[string]string // see Doc.override
 }
@@ -80,23 +69,24 @@ func (d *Doc) Resolve(g Group) []Resolved {
 func (d *Doc) resolve(g Group) (out []Resolved, changed []changedHook) {
 	for i, h := range d.Spec.Spec.Hooks {
 		origin := map[string]string{}
-		times := 0
+		var applied []int
 		for j := range d.Spec.Spec.Overrides {
 			o := &d.Spec.Spec.Overrides[j]
 			if by, ok := o.Hooks[h.Name]; ok && o.Selector.matches(g) {
 				d.override(&h, origin, join(item("spec.overrides", j)+".hooks", h.Name), &by)
-				times++
+				applied = append(applied, j)
 			}
 		}
 		if h.Enabled != nil && !*h.Enabled {
 			continue
 		}
 		p := item("spec.hooks", i)
-		if times > 1 {
+		if len(applied) > 1 {
 			changed = append(changed, changedHook{h, p, origin})
 		}
 		for _, phase := range h.phases() {
-			out = append(out, d.inPhase(&h, p, phase, origin))
+			r := Resolved{Doc: d, Path: p, Runtime: d.runtime(), ID: fmt.Sprint(p, phase, applied), Said: h, Hook: d.inPhase(&h, phase), origin: origin}
+			out = append(out, r)
 		}
 	}
 	return out, changed
@@ -109,7 +99,7 @@ type changedHook struct {
 }
 
 // inPhase sets the hook's defaults for one of its phases.
-func (d *Doc) inPhase(h *Hook, p string, phase Phase, origin map[string]string) Resolved {
+func (d *Doc) inPhase(h *Hook, phase Phase) generator.Hook {
 	spec := &d.Spec.Spec
 	text := func(field string, said *string) string {
 		if said != nil {
@@ -131,17 +121,11 @@ func (d *Doc) inPhase(h *Hook, p string, phase Phase, origin map[string]string) 
 		t, _ := time.ParseDuration(hookObject.Field(field).DefaultFor(phase))
 		return t
 	}
-	r := Resolved{
-		Doc:             d,
-		Path:            p,
-		Runtime:         cmp.Or(spec.Runtime, specObject.Field("runtime").Default),
+	out := generator.Hook{
 		Name:            h.nameIn(phase),
 		Phase:           phase,
 		Weight:          number("weight", h.Weight),
 		EveryBoot:       text("run", h.Run) == "every-boot",
-		Script:          h.Script,
-		Source:          h.Source,
-		Verify:          h.Verify,
 		Env:             h.Env,
 		Timeout:         span("timeout", h.Timeout),
 		Attempts:        number("attempts", h.Attempts),
@@ -152,30 +136,48 @@ func (d *Doc) inPhase(h *Hook, p string, phase Phase, origin map[string]string) 
 		Compress:        spec.Compress,
 		Archive:         spec.Archive,
 		CleanUp:         text("cleanup", h.Cleanup) == "on-success",
-		Files:           slices.Clone(h.Files),
-		DropIns:         h.DropIns,
-		CloudConfig:     h.CloudConfig,
-		origin:          origin,
+	}
+	if h.Script != nil {
+		out.Scripts = []generator.Script{{Name: "script", Content: []byte(*h.Script)}}
+	}
+	if h.Verify != nil {
+		out.Verify = []byte(*h.Verify)
 	}
 	if h.Compress != nil {
-		r.Compress = *h.Compress
+		out.Compress = *h.Compress
 	}
 	if hookObject.Field("compress").Refused(phase) != nil {
-		r.Compress = false
+		out.Compress = false
 	}
-	if !h.hasCloudConfig() {
-		r.CloudConfig = nil
+	for i := range h.Files {
+		out.Files = append(out.Files, h.Files[i].resolve())
 	}
-	for i := range r.Files {
-		f := &r.Files[i]
-		if f.Mode == nil {
-			f.Mode = ptr("0644")
+	for _, u := range h.DropIns {
+		out.DropIns = append(out.DropIns, generator.DropIn(u))
+	}
+	if h.hasCloudConfig() {
+		out.CloudConfig = h.CloudConfig
+	}
+	return out
+}
+
+// resolve sets the file's defaults. What validation has let pass can be decoded.
+func (f *File) resolve() generator.File {
+	text := func(field string, said *string) string {
+		if said != nil {
+			return *said
 		}
-		if f.Owner == nil {
-			f.Owner = ptr(fileObject.Field("owner").Default)
-		}
+		return strings.Trim(fileObject.Field(field).Default, `"`)
 	}
-	return r
+	mode, _ := strconv.ParseUint(text("mode", f.Mode), 8, 32)
+	out := generator.File{Path: f.Path, Mode: uint32(mode), Owner: text("owner", f.Owner), URLs: f.URL, SHA256: text("sha256", f.SHA256)}
+	switch {
+	case f.Content != nil:
+		out.Content = []byte(*f.Content)
+	case f.ContentBase64 != nil:
+		out.Content, _ = base64.StdEncoding.DecodeString(*f.ContentBase64)
+	}
+	return out
 }
 
 // ForGroup returns the hooks of all specs that select g, in the order in which they run: phase, weight, name. It

@@ -98,12 +98,12 @@ func TestWhatIsSaidReplacesDefaults(t *testing.T) {
 	d.Spec.Spec.Hooks[0] = h
 	r := d.Resolve(Group{Name: "gpu-a"})[0]
 	if r.Name != "driver" || r.Phase != PreKubelet || r.Weight != -400 || r.EveryBoot || r.Timeout != 90*time.Minute || r.Attempts != 5 || r.RetryDelay != 0 ||
-		!r.Continue || r.Compress || !r.CleanUp || *r.Verify != "nvidia-smi -L" || r.CloudConfig == nil || len(r.DropIns) != 1 {
+		!r.Continue || r.Compress || !r.CleanUp || string(r.Verify) != "nvidia-smi -L" || r.CloudConfig == nil || len(r.DropIns) != 1 {
 		t.Errorf("got %+v", r)
 	}
 	var files []string
 	for _, f := range r.Files {
-		files = append(files, *f.Mode+" "+*f.Owner+" "+f.Path)
+		files = append(files, fmt.Sprintf("%04o %s %s", f.Mode, f.Owner, f.Path))
 	}
 	want := []string{"0600 app:app /etc/a", "0644 root:root /etc/b", "4755 1000:1000 /etc/c", "0644 root:root /etc/d", "0644 root:root /etc/e"}
 	if diff := cmp.Diff(want, files); diff != "" {
@@ -157,7 +157,7 @@ func TestOverrides(t *testing.T) {
 		t.Error(diff)
 	}
 	h := d.Resolve(both)[0]
-	if h.Script != nil || *h.Source != "a.sh" || h.Weight != 8 || len(h.Before) != 0 || h.Files[0].Path != "/etc/b" || h.CloudConfig != nil || h.Timeout != 5*time.Minute {
+	if len(h.Scripts) > 0 || *h.Said.Source != "a.sh" || h.Weight != 8 || len(h.Before) != 0 || h.Files[0].Path != "/etc/b" || h.CloudConfig != nil || h.Timeout != 5*time.Minute {
 		t.Errorf("got %+v", h)
 	}
 	if diff := cmp.Diff(map[string]string{"A": "1", "B": "3", "C": "5"}, h.Env); diff != "" {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/generator"
 )
 
 // APIVersion and Kind of a hook spec document.
@@ -53,23 +55,23 @@ type Selector struct {
 	NodeLabels   map[string]string `yaml:"nodeLabels"`   // spec.nodeLabels
 }
 
-// Phase is a moment in the life of a kops node. DESIGN.md says what each means.
-type Phase string
+// Phase is a moment in the life of a kops node. Daemon is the only one that user data does not serve: the addon does.
+type Phase = generator.Phase
 
 const (
-	Boot        Phase = "boot"
-	PreNodeup   Phase = "pre-nodeup"
-	PreKubelet  Phase = "pre-kubelet"
-	PostNodeup  Phase = "post-nodeup"
-	PostKubelet Phase = "post-kubelet"
-	PreShutdown Phase = "pre-shutdown"
+	Boot              = generator.Boot
+	PreNodeup         = generator.PreNodeup
+	PreKubelet        = generator.PreKubelet
+	PostNodeup        = generator.PostNodeup
+	PostKubelet       = generator.PostKubelet
+	PreShutdown       = generator.PreShutdown
 	Daemon      Phase = "daemon"
 )
 
 // Phases in the order in which a node goes through them; the default is PreNodeup.
 var Phases = []Phase{Boot, PreNodeup, PreKubelet, PostNodeup, PostKubelet, PreShutdown, Daemon}
 
-// Hook is one piece of work on a node. A nil pointer means "not said": the default applies.
+// Hook is a hook as the spec says it. A nil pointer means "not said": the default applies. Resolved has the defaults.
 type Hook struct {
 	Name            string            `yaml:"name"`
 	Phase           PhaseList         `yaml:"phase"` // a string or a list

@@ -14,7 +14,6 @@ import (
 // Hook is a hook of a spec with all its bytes.
 type Hook struct {
 	*hookspec.Resolved
-	Loaded generator.Hook
 	Source []byte // of the spec's file; nil when positions inside of scripts are not to be told
 }
 
@@ -22,17 +21,17 @@ type Hook struct {
 func CheckHook(h *Hook) []Finding {
 	p := &hookPass{h: h}
 	var shells []*shellText
-	for _, s := range h.Loaded.Scripts {
+	for _, s := range h.Scripts {
 		shells = append(shells, p.shell(string(s.Content), p.scriptPlace(s)))
 	}
 	if h.Verify != nil {
-		shells = append(shells, p.shell(*h.Verify, p.textPlace("verify", *h.Verify)))
+		shells = append(shells, p.shell(string(h.Verify), p.textPlace("verify", string(h.Verify))))
 	}
 	var files []*file
-	for i, f := range h.Loaded.Files {
+	for i, f := range h.Files {
 		field := fmt.Sprintf("files[%d]", i)
 		place := func(int, int) report.Position { return h.Pos(field + ".path") }
-		if c := h.Files[i].Content; c != nil {
+		if c := h.Said.Files[i].Content; c != nil {
 			place = p.textPlace(field+".content", *c)
 		}
 		files = append(files, &file{path: f.Path, text: string(f.Content), place: place})
@@ -97,10 +96,10 @@ func (p *hookPass) textPlace(field, text string) func(line, col int) report.Posi
 
 // scriptPlace finds a place in a script: inline, or in the file that it was read from.
 func (p *hookPass) scriptPlace(s generator.Script) func(line, col int) report.Position {
-	if p.h.Script != nil {
-		return p.textPlace("script", *p.h.Script)
+	if p.h.Said.Script != nil {
+		return p.textPlace("script", *p.h.Said.Script)
 	}
-	src := *p.h.Resolved.Source
+	src := *p.h.Said.Source
 	if source.IsRemote(src) || s.Name == "script" && !strings.Contains(filepath.Base(src), ".") { // a folder of one script, maybe
 		return func(int, int) report.Position { return p.h.Pos("source") }
 	}

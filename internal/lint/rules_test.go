@@ -168,11 +168,7 @@ func lintSpec(t *testing.T, docs []*hookspec.Doc, data []byte, r *report.Report)
 	var found []Finding
 	for _, d := range docs {
 		for _, h := range d.Resolve(hookspec.Group{}) {
-			bytes := generator.Hook{Name: h.Name}
-			if h.Script != nil {
-				bytes.Scripts = []generator.Script{{Name: "script", Content: []byte(*h.Script)}}
-			}
-			found = append(found, CheckHook(&Hook{Resolved: &h, Loaded: bytes, Source: data})...)
+			found = append(found, CheckHook(&Hook{Resolved: &h, Source: data})...)
 		}
 	}
 	return found

@@ -175,9 +175,9 @@ func (p *hookPass) checkSecrets(shells []*shellText, files []*file) {
 		p.secrets(key+"="+p.h.Env[key], func(int, int) report.Position { return p.h.Pos("env." + key) })
 	}
 	for i, f := range p.h.Files {
-		for j, u := range f.URL {
+		for j, u := range f.URLs {
 			p.secrets(u, func(int, int) report.Position {
-				if len(f.URL) > 1 {
+				if len(f.URLs) > 1 {
 					return p.h.Pos(fmt.Sprintf("files[%d].url[%d]", i, j))
 				}
 				return p.h.Pos(fmt.Sprintf("files[%d].url", i))

@@ -33,11 +33,10 @@ type Group struct {
 	*instancegroups.Group
 	Manifest *Manifest
 
-	// Hooks of all specs that select the group, in the order in which they run. Phase daemon is not among them.
-	Hooks []hookspec.Resolved
-	// Resolved are the same hooks with their bytes.
-	Resolved []generator.Hook
-	hookIDs  []string // the same hook has the same id in all groups
+	// Hooks of all specs that select the group, in the order in which they run, with what they take from sources. Phase
+	// daemon is not among them.
+	Hooks   []hookspec.Resolved
+	hookIDs []string // the same hook has the same id in all groups
 	// Parts is the user data made of them, nil when there are none.
 	Parts []generator.UserData
 	// Runtime names the templates, "" when there are no hooks.
@@ -91,19 +90,30 @@ func (g *Group) PlannedUserData() []kops.UserData {
 	return parts
 }
 
+// GeneratorHooks are the hooks as the generator takes them.
+func (g *Group) GeneratorHooks() []generator.Hook { return generatorHooks(g.Hooks) }
+
+func generatorHooks(hooks []hookspec.Resolved) []generator.Hook {
+	var out []generator.Hook
+	for _, h := range hooks {
+		out = append(out, h.Hook)
+	}
+	return out
+}
+
 type planner struct {
 	ctx     context.Context
 	loader  Loader
 	report  *report.Report
 	scripts map[source.Ref][]source.File
 	broken  map[source.Ref]bool
-	known   map[hookKey][]knownHook
-	hooks   int // ids given out
+	known   map[hookKey]knownHook
 	memo    generator.Memo
 }
 
 func newPlanner(ctx context.Context, loader Loader, r *report.Report) *planner {
-	return &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{}}
+	return &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{},
+		known: map[hookKey]knownHook{}}
 }
 
 func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
@@ -131,15 +141,15 @@ func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Gr
 	}
 	p.prefetch(g.Hooks)
 	for i := range g.Hooks {
-		h, id := p.shared(&g.Hooks[i])
-		g.Resolved = append(g.Resolved, h)
+		var id string
+		g.Hooks[i], id = p.shared(&g.Hooks[i])
 		g.hookIDs = append(g.hookIDs, id)
 	}
 	if len(g.Hooks) == 0 || p.report.HasErrors() {
 		return g
 	}
 	g.Runtime = g.Hooks[0].Runtime
-	parts, err := p.memo.Generate(generator.InstanceGroup{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role}, g.Runtime, g.Resolved, g.hookIDs)
+	parts, err := p.memo.Generate(generator.InstanceGroup{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role}, g.Runtime, g.GeneratorHooks(), g.hookIDs)
 	if err != nil {
 		p.report.AddError(g.position(), "", err)
 		return g

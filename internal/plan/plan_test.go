@@ -138,6 +138,38 @@ func TestMake(t *testing.T) {
 	}
 }
 
+func TestGroupsShareHooksButNotOverrides(t *testing.T) {
+	s := spec("one", "{roles: [Node]}", `[{name: a, script: "#!/bin/sh\n"}, {name: b, script: "#!/bin/sh\n"}]`) +
+		"  overrides:\n  - selector: {names: [n2]}\n    hooks: {a: {env: {A: mine}}}\n"
+	groups, said := planned(t, []string{s}, []string{groupOf("n1", "Node", ""), groupOf("n2", "Node", ""), groupOf("n3", "Node", "")}, &loader{})
+	if len(said) > 0 {
+		t.Fatal(said)
+	}
+	for _, g := range groups {
+		mine := strings.Contains(fmt.Sprint(g.Parts), "A=mine")
+		if mine != (g.Name == "n2") || (g.Hooks[0].Env["A"] == "mine") != mine {
+			t.Errorf("%s has the override of n2: %t", g.Name, mine)
+		}
+	}
+	if diff := cmp.Diff(groups[0].Parts[2:], groups[2].Parts[2:]); diff != "" {
+		t.Errorf("n1 and n3 differ in a hook: %s", diff)
+	}
+}
+
+type plainText struct{}
+
+func (plainText) Load(context.Context, source.Ref) ([]source.File, error) {
+	return []source.File{{Name: "README.md", Content: []byte("# read me\n")}, {Name: "tool", Content: []byte("\x7fELF\x00")}}, nil
+}
+
+func TestSourcesWithoutAnInterpreterAreRefused(t *testing.T) {
+	_, said := planned(t, []string{spec("one", "{}", "[{name: a, source: scripts}]")}, []string{groupOf("n1", "Node", "")}, plainText{})
+	want := []string{`hooks0.yaml:6:29: error: "README.md" of source "scripts" is not a script: its first two bytes are not #!`}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestGroupsThatCannotBeServedStayAsTheyAre(t *testing.T) {
 	groups, said := planned(t, []string{spec("one", "{roles: [Node]}", fmt.Sprintf(script, "a"))},
 		[]string{groupOf("win", "Node", "  image: 1/flatcar-stable\n")}, &loader{})

@@ -22,10 +22,10 @@ func (p *planner) prefetch(hooks []hookspec.Resolved) {
 		}
 	}
 	for _, h := range hooks {
-		if h.Source != nil {
-			add(source.Ref{SpecFile: h.Doc.File, Source: *h.Source, Dir: true})
+		if h.Said.Source != nil {
+			add(source.Ref{SpecFile: h.Doc.File, Source: *h.Said.Source, Dir: true})
 		}
-		for _, f := range h.Files {
+		for _, f := range h.Said.Files {
 			if f.Source != nil {
 				add(source.Ref{SpecFile: h.Doc.File, Source: *f.Source})
 			}

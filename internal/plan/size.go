@@ -58,7 +58,7 @@ func (g *Group) sizeInput(base []byte) budget.Input {
 		Base:    base,
 		Group:   generator.InstanceGroup{Cluster: g.Cluster, Name: g.Name, Role: g.Role},
 		Runtime: g.Runtime,
-		Hooks:   g.Resolved,
+		Hooks:   g.GeneratorHooks(),
 		Parts:   g.Parts,
 	}
 	for _, p := range g.UserData() {
