@@ -204,6 +204,9 @@ func TestWhatIsFound(t *testing.T) {
 		{"a password of curl, a header, an address", "#!/bin/sh\ncurl -u deploy:hunter2 https://x.example.com\ncurl -H 'Authorization: Basic ZGVwbG95Omh1bnRlcjI=' https://x.example.com\ncurl 'https://x.example.com/?token=abcdefgh'\n", cloudinit.TypeShellScript, []string{"KH070 5:5", "KH070 6:14", "KH070 7:33"}},
 		{"a secret in base64", "write_files:\n- path: /etc/x\n  encoding: b64\n  content: " + "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCg==" + "\n", cloudinit.TypeCloudConfig, []string{"KH070 5:7"}},
 		{"drop-in of the kubelet in a here-document", "#!/bin/sh\ncat > /etc/systemd/system/kubelet.service.d/x.conf <<EOF\n[Unit]\nAfter=multi-user.target\n[Service]\nExecStartPre=/bin/true\nEOF\n", cloudinit.TypeShellScript, []string{"KH050 7:5", "KH052 9:5"}},
+		{"systemctl enable --now in bootcmd", "bootcmd:\n- systemctl enable --now x\n- systemctl enable --now --no-block y\n", cloudinit.TypeCloudConfig, []string{"KH034 5:7"}},
+		{"gates that are let go too soon", "#!/bin/sh\ncat > /etc/systemd/system/a.service <<EOF\n[Unit]\nBefore=kubelet.service\n[Service]\nType=oneshot\nRestart=on-failure\nExecStart=/bin/true\nEOF\nsystemctl start --no-block a\n", cloudinit.TypeShellScript, []string{"KH053 10:5"}},
+		{"a gate by a drop-in of the kubelet", "#!/bin/sh\ncat > /etc/systemd/system/a.service <<EOF\n[Unit]\nConditionFirstBoot=yes\n[Service]\nType=oneshot\nRestart=no\nExecStart=/bin/true\nEOF\ncat > /etc/systemd/system/kubelet.service.d/a.conf <<EOF\n[Unit]\nRequires=a.service\nEOF\n", cloudinit.TypeShellScript, []string{"KH053 7:5"}},
 		{"tee with a here-document", "#!/bin/sh\nsudo tee /etc/systemd/system/x.service > /dev/null <<EOF\n[Service]\nExecStart=/bin/true\nEOF\n", cloudinit.TypeShellScript, []string{"KH051 6:5"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
