@@ -8,6 +8,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // configs calls f for each cloud-config of the user's, before it is merged.
@@ -50,7 +51,7 @@ func (p *pass) checkUsers(config *pyyaml.Value) {
 		severity(report.Warning), remedy("put - default first"))
 }
 
-// checkBootcmd looks for files of write_files in bootcmd, which runs before they are written on the first boot.
+// checkBootcmd looks for files of write_files that bootcmd uses, which runs before they are written on the first boot.
 func (p *pass) checkBootcmd(bootcmd *pyyaml.Value) {
 	if !bootcmd.IsSequence() {
 		return
@@ -64,36 +65,40 @@ func (p *pass) checkBootcmd(bootcmd *pyyaml.Value) {
 			}
 		}
 	}
+	if len(paths) == 0 {
+		return
+	}
+	made := map[string]bool{} // by bootcmd itself
 	for _, item := range bootcmd.Items {
-		text := item.String()
-		for _, path := range paths {
-			if usesPath(text, path) {
-				p.add("KH032", p.place(p.result.At(item)), fmt.Sprintf("bootcmd uses %s, which write_files makes later: on the first boot it is not there", path))
+		s := commandOf(item)
+		if s == nil {
+			continue
+		}
+		for i := range s.Commands {
+			c := &s.Commands[i]
+			for _, path := range paths {
+				if !made[path] && uses(c, path) {
+					p.add("KH032", p.place(p.result.At(item)), fmt.Sprintf("bootcmd uses %s, which write_files makes later: on the first boot it is not there", path))
+				}
+			}
+			for _, w := range c.Writes {
+				made[w.Path] = true
 			}
 		}
 		for _, unit := range units {
-			if s := commandText(item); s != nil && s.needs(unit) {
+			if needs(s, unit) {
 				p.add("KH032", p.place(p.result.At(item)), fmt.Sprintf("bootcmd uses %s, which write_files makes later: on the first boot it is not there", unit))
 			}
 		}
 	}
 }
 
-// usesPath says whether a command names a path as a whole word, and does not only write it or ask for it.
-func usesPath(text, path string) bool {
-	for rest := text; ; {
-		i := strings.Index(rest, path)
-		if i < 0 {
-			return false
-		}
-		before, after := strings.TrimRight(rest[:i], " \"'"), rest[i+len(path):]
-		whole := after == "" || strings.ContainsRune(" \t\n\"';|&)'],", rune(after[0]))
-		writes := strings.HasSuffix(before, ">") || strings.HasSuffix(before, " -f") || strings.HasSuffix(before, " -e") || strings.HasSuffix(before, " -s") || strings.HasSuffix(before, " -x")
-		if whole && !writes {
-			return true
-		}
-		rest = after
-	}
+// indifferent are commands that do not mind that a file they name is not there.
+var indifferent = []string{"echo", "printf", "logger", "mkdir", "touch", "ln", "rm", "test", "[", "[[", "tee", ":"}
+
+// uses says whether a command needs a file: it runs it, or reads it.
+func uses(c *command, path string) bool {
+	return !c.Guarded && !c.Is(indifferent...) && slices.ContainsFunc(c.Words, func(w string) bool { return w == path || strings.HasSuffix(w, "="+path) })
 }
 
 // collect gathers all shell and all files of the user's parts.
@@ -121,9 +126,7 @@ func (p *pass) collect() {
 			}
 		}
 	})
-	for _, s := range p.shells {
-		p.files = append(p.files, s.heredocs()...)
-	}
+	p.files = append(p.files, written(p.shells)...)
 }
 
 func (p *pass) collectScript(i int, part cloudinit.Part) {
@@ -139,39 +142,36 @@ func (p *pass) collectScript(i int, part cloudinit.Part) {
 	if s := cloudinit.Sniff(text); s != "" && s != cloudinit.TypeShellScript {
 		return
 	}
-	p.addShell(&shellText{what: what, text: text, late: part.Type == cloudinit.TypeShellScript, place: func(line, col int) report.Position {
-		return p.place(at(i, line+first, col))
-	}})
+	place := func(line, col int) report.Position { return p.place(at(i, line+first, col)) }
+	p.shells = append(p.shells, &shellText{shell.Parse(text), what, part.Type == cloudinit.TypeShellScript, place})
 }
 
 func (p *pass) collectCommand(key string, item *pyyaml.Value) {
-	s := commandText(item)
-	if s == nil {
+	script := commandOf(item)
+	if script == nil {
 		return
 	}
-	s.what, s.late = key, key == "runcmd"
+	s := &shellText{Script: script, what: key, late: key == "runcmd"}
 	s.place = func(line, col int) report.Position { return p.place(p.result.Inside(item, line, col)) }
-	if s.words != nil {
+	if s.Words != nil {
 		s.place = func(int, int) report.Position { return p.place(p.result.At(item)) }
 	}
 	p.shells = append(p.shells, s)
 }
 
-// commandText parses an item of bootcmd or runcmd; nil if it is none.
-func commandText(item *pyyaml.Value) *shellText {
-	s := &shellText{}
+// commandOf parses an item of bootcmd or runcmd; nil if it is none.
+func commandOf(item *pyyaml.Value) *shell.Script {
 	switch {
 	case item.IsString():
-		s.text = item.Str
+		return shell.Parse(item.Str)
 	case item.IsSequence():
-		for _, w := range item.Items {
-			s.words = append(s.words, w.String())
+		words := make([]string, len(item.Items))
+		for i, w := range item.Items {
+			words[i] = w.String()
 		}
-	default:
-		return nil
+		return shell.ParseWords(words)
 	}
-	s.parse()
-	return s
+	return nil
 }
 
 // collectFile notes a file of write_files, and its contents if they are a script or plain text.
@@ -192,7 +192,7 @@ func (p *pass) collectFile(part int, e *pyyaml.Value) {
 	}
 	p.files = append(p.files, f)
 	if strings.HasPrefix(f.text, "#!") {
-		p.addShell(&shellText{what: "file", text: f.text, late: true, place: f.place})
+		p.shells = append(p.shells, &shellText{shell.Parse(f.text), "file", true, f.place})
 	}
 }
 
@@ -202,4 +202,7 @@ type file struct {
 	text  string
 	entry *pyyaml.Value // of write_files, or nil
 	place func(line, col int) report.Position
+
+	lines []report.Position // of the text, where commands write it
+	again bool              // commands append to it on every boot
 }

@@ -8,6 +8,7 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 	"kopshook.dev/kopshook/internal/source"
 )
 
@@ -42,10 +43,9 @@ func CheckHook(h *Hook) []Finding {
 	}
 	p.checkSecrets(shells, files)
 	for _, s := range shells {
-		s.parse()
 		checkShell(p, s)
-		files = append(files, s.heredocs()...)
 	}
+	files = append(files, written(shells)...)
 	checkUnits(p, files, shells)
 	return p.found
 }
@@ -75,7 +75,7 @@ func (p *hookPass) shell(text string, place func(line, col int) report.Position)
 	if p.h.Phase == hookspec.Boot {
 		what = "boothook"
 	}
-	return &shellText{what: what, text: text, late: true, place: place}
+	return &shellText{shell.Parse(text), what, true, place}
 }
 
 // textPlace finds a place inside of a text of the spec.

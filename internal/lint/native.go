@@ -40,18 +40,18 @@ func (p *pass) checkNative() {
 		}
 	}
 	for _, s := range p.shells {
-		for i := range s.commands {
-			c := &s.commands[i]
-			line := strings.Join(c.words, " ")
-			pos := s.place(c.line, c.col)
+		for i := range s.Commands {
+			c := &s.Commands[i]
+			line := strings.Join(c.Words, " ")
+			pos := s.place(c.Line, c.Col)
 			switch {
-			case c.is("sysctl") && c.has("-w"):
+			case c.Is("sysctl") && c.Has("-w"):
 				say(pos, "setting sysctls", "spec.sysctlParameters")
-			case c.appends == "/etc/environment" && strings.Contains(strings.ToLower(line), "_proxy="):
+			case c.Appends == "/etc/environment" && strings.Contains(strings.ToLower(line), "_proxy="):
 				say(pos, "setting a proxy", "spec.networking.egressProxy of the cluster")
-			case strings.HasPrefix(c.name(), "mkfs") || c.is("mkfs"):
+			case strings.HasPrefix(c.Name(), "mkfs") || c.Is("mkfs"):
 				say(pos, "making file systems on extra disks", "spec.volumeMounts")
-			case c.is("apt-get", "apt", "yum", "dnf") && c.has("install") && strings.Contains(line, "nvidia"):
+			case c.Is("apt-get", "apt", "yum", "dnf") && c.Has("install") && strings.Contains(line, "nvidia"):
 				say(pos, "installing the NVIDIA driver and runtime", "spec.containerd.nvidiaGPU")
 			}
 		}

@@ -166,7 +166,7 @@ func isPassword(s string) bool {
 // checkSecrets looks for secrets in all that a hook brings to the node. Scripts and files were read already.
 func (p *hookPass) checkSecrets(shells []*shellText, files []*file) {
 	for _, s := range shells {
-		p.secrets(s.text, s.place)
+		p.secrets(s.Text, s.place)
 	}
 	for _, f := range files {
 		p.secrets(f.text, f.place)

@@ -1,4 +1,4 @@
-package lint
+package shell
 
 import (
 	"slices"
@@ -7,33 +7,33 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shells run what is piped into them, or given to them by -c; eval, source and . run their arguments.
-var shells = []string{"sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash", "python3", "python", "perl", "eval", "source", "."}
+// Interpreters run what is piped into them, or given to them by -c; eval, source and . run their arguments.
+var Interpreters = []string{"sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash", "python3", "python", "perl", "eval", "source", "."}
 
 // inner looks at what sh -c runs. Its commands are told at the place of the sh.
-func (w walker) inner(cmd command) {
-	i := slices.IndexFunc(cmd.words, func(word string) bool {
+func (w walker) inner(cmd Command) {
+	i := slices.IndexFunc(cmd.Words, func(word string) bool {
 		return len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.HasSuffix(word, "c")
 	})
-	if !cmd.is("sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash") || i != 1 || len(cmd.words) < 3 {
+	if !cmd.Is("sh", "bash", "dash", "/bin/sh", "/bin/bash", "/usr/bin/bash") || i != 1 || len(cmd.Words) < 3 {
 		return
 	}
 	lang := syntax.LangPOSIX
-	if strings.HasSuffix(cmd.name(), "bash") {
+	if strings.HasSuffix(cmd.Name(), "bash") {
 		lang = syntax.LangBash
 	}
-	text := &shellText{text: cmd.words[2]}
+	text := &Script{Text: cmd.Words[2]}
 	var err error
-	if text.file, err = syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text.text), ""); err != nil {
+	if text.file, err = syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(text.Text), ""); err != nil {
 		return // a word with variables in it is not what runs
 	}
 	walker{s: text, sub: true, fn: w.fn, guarded: w.guarded}.stmts(text.file.Stmts)
-	for _, c := range text.commands {
-		c.line, c.col = cmd.line, cmd.col
-		for j := range c.hdocs {
-			c.hdocs[j].line += cmd.line
+	for _, c := range text.Commands {
+		for j := range c.Writes {
+			c.Writes[j].Line += cmd.Line - 1
 		}
-		w.s.commands = append(w.s.commands, c)
+		c.Line, c.Col = cmd.Line, cmd.Col
+		w.s.Commands = append(w.s.Commands, c)
 	}
 }
 
@@ -42,8 +42,8 @@ func runsArguments(words []string) []string {
 	if len(words) == 0 {
 		return nil
 	}
-	words = unwrap(command{words: words}).words
-	if slices.Contains(shells, words[0]) {
+	words = unwrap(Command{Words: words}).Words
+	if slices.Contains(Interpreters, words[0]) {
 		return words
 	}
 	return nil
@@ -54,7 +54,7 @@ func (w walker) substitutions(word *syntax.Word, runs []string) {
 	w.sub = true
 	stmts := func(list []*syntax.Stmt, runs []string) {
 		for _, st := range list {
-			w.stmt(st, runs, nil)
+			w.stmt(st, runs)
 		}
 	}
 	syntax.Walk(word, func(n syntax.Node) bool {
