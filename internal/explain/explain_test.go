@@ -20,6 +20,7 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -167,10 +168,10 @@ func wellFormed(t *testing.T, data []byte) {
 }
 
 func TestHooksAreKnownByWhatArrives(t *testing.T) {
-	got := findHooks(everyPhase(t).Result)
+	got := waits.Find(everyPhase(t).Result)
 	var names []string
 	for _, h := range got {
-		names = append(names, fmt.Sprintf("%s %s every=%v continue=%v %s missing=%v", h.Phase, h.Name, h.EveryBoot, h.Continue, h.tries(), h.Missing))
+		names = append(names, fmt.Sprintf("%s %s every=%v continue=%v %s missing=%v", h.Phase, h.Name, h.EveryBoot, h.Continue, tries(&h), h.Missing))
 	}
 	want := []string{
 		"pre-nodeup disk every=false continue=true up to 3 × 20m missing=false",
@@ -183,7 +184,7 @@ func TestHooksAreKnownByWhatArrives(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, h := range findHooks(brokenByOthers(t).Result) {
+	for _, h := range waits.Find(brokenByOthers(t).Result) {
 		if !h.Missing || h.Phase != map[string]string{"driver": "pre-nodeup", "agent": "pre-kubelet"}[h.Name] {
 			t.Errorf("%+v", h)
 		}

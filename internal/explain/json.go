@@ -71,7 +71,7 @@ func JSON(all []Input) []Explained {
 			e.Runs = append(e.Runs, m.run(r))
 		}
 		for _, h := range m.hooks {
-			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.holds() && !h.Continue, h.Attempts, short(h.Timeout)})
+			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.Holds() && !h.Continue, h.Attempts, short(h.Timeout)})
 		}
 		for _, l := range in.Result.Lost {
 			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, in.Place(l.At), in.Place(l.By)})

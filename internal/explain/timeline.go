@@ -14,6 +14,7 @@ import (
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 // Input is an instance group and what the model says of it.
@@ -105,7 +106,7 @@ func Make(in Input) *Timeline {
 	m := newMaker(in)
 	t := &Timeline{Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Role: in.Role, Size: in.Size, CloudInit: in.Result.Version.String()}
 	for _, h := range m.hooks {
-		if h.holds() {
+		if h.Holds() {
 			t.Hooks++
 		}
 	}
@@ -155,7 +156,7 @@ type maker struct {
 }
 
 func newMaker(in Input) *maker {
-	m := &maker{in: in, hooks: findHooks(in.Result)}
+	m := &maker{in: in, hooks: waits.Find(in.Result)}
 	m.nodeup = slices.ContainsFunc(in.Result.Runs, m.isNodeup)
 	return m
 }
@@ -238,7 +239,7 @@ func (m *maker) boothook(r cloudinit.Run) Step {
 	if strings.Contains(r.Name, "-gate") {
 		n := 0
 		for _, h := range m.hooks {
-			if h.holds() {
+			if h.Holds() {
 				n++
 			}
 		}
@@ -381,9 +382,9 @@ func (m *maker) kops() []Stage {
 }
 
 func hookStep(h *Hook) Step {
-	s := Step{Name: h.Name, Owner: Kopshook, What: "hook", EveryBoot: h.EveryBoot, Hook: h, Detail: h.tries(), Blocks: h.holds() && !h.Continue}
+	s := Step{Name: h.Name, Owner: Kopshook, What: "hook", EveryBoot: h.EveryBoot, Hook: h, Detail: tries(h), Blocks: h.Holds() && !h.Continue}
 	switch {
-	case h.Missing && h.holds():
+	case h.Missing && h.Holds():
 		s.Detail, s.Blocks = "does not arrive: the node never joins", true
 	case h.Missing:
 		s.Detail = "does not arrive: it never runs"
@@ -391,7 +392,7 @@ func hookStep(h *Hook) Step {
 		s.Fails = "neither nodeup nor the kubelet starts: the node never joins"
 	case s.Blocks:
 		s.Fails = "the kubelet does not start: the node never joins"
-	case h.holds():
+	case h.Holds():
 		s.Fails = "it is recorded, and the node joins"
 	case h.Phase == "pre-shutdown":
 		s.Fails = "it is recorded, and the shutdown goes on"

@@ -1,0 +1,167 @@
+// Package waits finds the hooks that arrive on a node, and tells how long the kubelet may wait for them. It goes by the
+// units, not by the specs that made them: what a manifest holds already counts as well.
+package waits
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/cloudinit"
+)
+
+// Hook is a hook as its unit tells it.
+type Hook struct {
+	Name      string
+	Phase     string
+	EveryBoot bool
+	Continue  bool // when it fails the node joins all the same
+	Attempts  int
+	Delay     time.Duration // before the second attempt; it doubles
+	Timeout   time.Duration // of an attempt
+	Reboots   bool          // it may ask for reboots
+	Missing   bool          // the gate names it, but its unit does not arrive
+	order     string        // of the drop-ins that the gate writes for it
+}
+
+// Holds says whether the kubelet waits for the hook.
+func (h *Hook) Holds() bool { return h.Phase == "pre-nodeup" || h.Phase == "pre-kubelet" }
+
+// Most reboots that a hook may ask for, and the longest delay between attempts (templates/v1/reboot.sh, run.sh).
+const (
+	mostReboots  = 3
+	longestDelay = 2 * time.Minute
+)
+
+// Worst is the longest that the hook may take: all attempts up to their timeouts and the delays between them, and that
+// once more for each reboot that it may ask for. The time that the machine takes to boot is not in it.
+func (h *Hook) Worst() time.Duration {
+	worst := time.Duration(h.Attempts) * h.Timeout
+	delay := h.Delay
+	for range h.Attempts - 1 {
+		worst += delay
+		delay = min(2*delay, longestDelay)
+	}
+	if h.Reboots {
+		worst *= 1 + mostReboots
+	}
+	return worst
+}
+
+// Wait is how long something may wait for hooks that run one after the other.
+type Wait struct {
+	Total   time.Duration
+	Slowest *Hook // the one with the largest share, nil without hooks
+}
+
+// Of adds up what hooks of some phases may take. All hooks of a phase are a chain.
+func Of(hooks []Hook, phases ...string) Wait {
+	var w Wait
+	for i := range hooks {
+		h := &hooks[i]
+		if !slices.Contains(phases, h.Phase) || h.Missing {
+			continue
+		}
+		w.Total += h.Worst()
+		if w.Slowest == nil || h.Worst() > w.Slowest.Worst() {
+			w.Slowest = h
+		}
+	}
+	return w
+}
+
+// Kubelet is how long the kubelet may wait: pre-kubelet hooks run when those of pre-nodeup are done.
+func Kubelet(hooks []Hook) Wait { return Of(hooks, "pre-nodeup", "pre-kubelet") }
+
+// Nodeup is how long nodeup may wait.
+func Nodeup(hooks []Hook) Wait { return Of(hooks, "pre-nodeup") }
+
+// runner is how a unit runs a hook: run NAME PHASE HASH once|every block|continue ATTEMPTS DELAY TIMEOUT ... It is the
+// same in all units of runtime v1 (templates/v1/run.sh).
+const runner = "/opt/kopshook/bin/run "
+
+// Find finds the hooks among the units that write_files makes or an archive holds, in the order in which they run.
+func Find(r *cloudinit.Result) []Hook {
+	var hooks []Hook
+	var gate []Hook
+	for _, run := range r.Runs {
+		switch {
+		case run.What == "boothook" && strings.Contains(run.Name, "-gate"):
+			gate = gateHooks(run.Content)
+		case run.What == "boothook" && strings.Contains(run.Name, "-archive"):
+			files, _ := generator.Archived(run.Content)
+			for _, f := range files {
+				if strings.HasSuffix(f.Path, ".service") {
+					if h, ok := hookOfUnit(string(f.Content)); ok {
+						hooks = append(hooks, h)
+					}
+				}
+			}
+		case run.File != nil && strings.HasPrefix(path.Base(run.File.Path), "kopshook-") && strings.HasSuffix(run.File.Path, ".service"):
+			if h, ok := hookOfUnit(run.Content); ok {
+				hooks = append(hooks, h)
+			}
+		}
+	}
+	for _, g := range gate {
+		i := slices.IndexFunc(hooks, func(h Hook) bool { return h.Name == g.Name })
+		if i < 0 {
+			hooks = append(hooks, g)
+			continue
+		}
+		hooks[i].order = g.order
+	}
+	slices.SortStableFunc(hooks, func(a, b Hook) int { return strings.Compare(a.order, b.order) })
+	return hooks
+}
+
+// gateHooks reads the gate's lines, which name each hook as NNN-NAME and the units that wait for it, in the order in which
+// hooks run (templates/v1/gate.sh).
+func gateHooks(gate string) []Hook {
+	var hooks []Hook
+	for i, l := range strings.Split(gate, "\n") {
+		words := strings.Fields(l)
+		if len(words) < 2 || words[0] != "hook" && words[0] != "nodeup" {
+			continue
+		}
+		h := Hook{Missing: true, Phase: "post-nodeup", order: fmt.Sprintf("%04d", i)}
+		for _, w := range words[1:] {
+			number, name, ok := strings.Cut(w, "-")
+			if _, err := strconv.Atoi(number); ok && err == nil && len(number) == 3 && h.Name == "" {
+				h.Name = name
+			}
+		}
+		switch {
+		case words[0] == "nodeup" || slices.Contains(words, "kops-configuration.service"):
+			h.Phase = "pre-nodeup"
+		case slices.Contains(words, "kubelet.service"):
+			h.Phase = "pre-kubelet"
+		}
+		if h.Name != "" {
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
+func hookOfUnit(unit string) (Hook, bool) {
+	_, rest, ok := strings.Cut(unit, runner)
+	if !ok {
+		return Hook{}, false
+	}
+	f := strings.Fields(rest)
+	if len(f) < 8 {
+		return Hook{}, false
+	}
+	seconds := func(s string) time.Duration {
+		n, _ := strconv.Atoi(s)
+		return time.Duration(n) * time.Second
+	}
+	attempts, _ := strconv.Atoi(f[5])
+	return Hook{Name: f[0], Phase: f[1], EveryBoot: f[3] == "every", Continue: f[4] == "continue", Attempts: attempts, Delay: seconds(f[6]), Timeout: seconds(f[7]),
+		Reboots: strings.Contains(unit, "/opt/kopshook/bin/reboot ")}, true
+}
