@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/plan"
@@ -13,10 +14,11 @@ import (
 )
 
 // checkArrival warns of parts of the user's own for which the hooks beside them do not arrive on the nodes: those nodes
-// joined before the hooks came, and would not any more. Groups without such parts cost nothing.
+// joined before the hooks came, and would not any more. Groups without such parts cost nothing, and what does not fit is
+// not looked into.
 func (in *inputs) checkArrival(groups []*plan.Group) {
 	for _, g := range groups {
-		if len(g.Parts) == 0 {
+		if len(g.Parts) == 0 || g.Size != nil && g.Size.Verdict == budget.TooLarge {
 			continue
 		}
 		var parts []cloudinit.Part
