@@ -188,12 +188,12 @@ func wantedGroups(e pyyaml.Entry, ok bool) ([]account, error) {
 	}
 	wanted := &pyyaml.Value{Kind: pyyaml.Dict}
 	add := func(name *pyyaml.Value, members ...*pyyaml.Value) {
-		all := &pyyaml.Value{Kind: pyyaml.List}
-		if old := wanted.Lookup(name); old != nil {
-			all.Items = append(all.Items, old.Items...)
+		all := wanted.Lookup(name)
+		if all == nil {
+			all = &pyyaml.Value{Kind: pyyaml.List}
+			wanted.Set(name, all)
 		}
 		all.Items = append(all.Items, members...)
-		wanted.Set(name, all)
 	}
 	switch {
 	case v.Kind == pyyaml.List:
@@ -251,9 +251,9 @@ func wantedUsers(config *pyyaml.Value) ([]account, error) {
 		if !name.IsString() && (name.IsDict() || name.Kind == pyyaml.List || name.Kind == pyyaml.Set) {
 			return errors.New("a user's name is " + name.Kind.Noun())
 		}
-		merged := &pyyaml.Value{Kind: pyyaml.Dict}
-		if old := wanted.Lookup(name); old != nil {
-			merged = old.Copy()
+		merged := wanted.Lookup(name)
+		if merged == nil {
+			merged = &pyyaml.Value{Kind: pyyaml.Dict}
 		}
 		for _, e := range more.Entries {
 			if !e.Key.IsString() {

@@ -172,11 +172,7 @@ func (r *reader) shadowed(name string, v *pyyaml.Value, path []string) {
 	for _, e := range v.Shadowed {
 		key := joinPath(append(path, e.Key.String()))
 		l := Loss{Kind: LostKey, Name: name, Path: key, What: key, Why: "the key is written again further down, and the last one wins", At: r.locate(e.Value)}
-		for _, now := range v.Entries {
-			if pyyaml.Equal(now.Key, e.Key) {
-				l.By = r.locate(now.Value)
-			}
-		}
+		l.By = r.locate(v.Lookup(e.Key))
 		r.lose(l)
 	}
 	for _, e := range v.Entries {

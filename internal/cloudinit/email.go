@@ -20,7 +20,8 @@ type message struct {
 	payload string
 	raw     bool
 
-	origin origin
+	origin    origin
+	stretches []stretch // of the payload, once they are asked for
 }
 
 type header struct{ name, value string }
@@ -222,22 +223,23 @@ func chomp(s string) string {
 }
 
 func (p *emailParser) headers(m *message, lines []line, version Version) {
-	var name, value string
+	var name string
+	var value strings.Builder
 	flush := func() {
 		if name != "" {
+			v := value.String()
 			if version.atLeast(pythonJoinsHeaders) {
-				value = strings.TrimLeft(value, " \t\r\n")
+				v = strings.TrimLeft(v, " \t\r\n")
 			}
-			m.add(name, strings.TrimRight(value, "\r\n"))
+			m.add(name, strings.TrimRight(v, "\r\n"))
 		}
-		name, value = "", ""
+		name = ""
+		value.Reset()
 	}
 	for i, l := range lines {
 		s := l.text
 		if s[0] == ' ' || s[0] == '\t' {
-			if name != "" {
-				value += s
-			}
+			value.WriteString(s)
 			continue
 		}
 		flush()
@@ -250,8 +252,9 @@ func (p *emailParser) headers(m *message, lines []line, version Version) {
 			}
 			continue
 		}
-		name, value, _ = strings.Cut(s, ":")
-		value = strings.TrimLeft(value, " \t")
+		var first string
+		name, first, _ = strings.Cut(s, ":")
+		value.WriteString(strings.TrimLeft(first, " \t"))
 	}
 	flush()
 }

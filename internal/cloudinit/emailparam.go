@@ -41,17 +41,11 @@ func splitParams(s string) []string {
 	var params []string
 	for strings.HasPrefix(s, ";") {
 		s = s[1:]
-		end := strings.IndexByte(s, ';')
-		for end > 0 && (strings.Count(s[:end], `"`)-strings.Count(s[:end], `\"`))%2 != 0 {
-			next := strings.IndexByte(s[end+1:], ';')
-			if next < 0 {
-				end = -1
-				break
+		end, quotes := 0, 0
+		for ; end < len(s) && (s[end] != ';' || end > 0 && quotes%2 != 0); end++ {
+			if s[end] == '"' && (end == 0 || s[end-1] != '\\') {
+				quotes++
 			}
-			end += 1 + next
-		}
-		if end < 0 {
-			end = len(s)
 		}
 		p := s[:end]
 		if key, value, ok := strings.Cut(p, "="); ok {

@@ -43,6 +43,7 @@ func (r *reader) finish(h *handled) {
 // notJSON finds a key that Python's json.dumps with sort_keys refuses: one that is no string, number or null, or that
 // cannot be compared with the others.
 func notJSON(v *pyyaml.Value, top bool) *pyyaml.Value {
+	alike := len(v.Entries) < 2 || comparable(v.Entries)
 	for _, e := range v.Entries {
 		if v.Kind != pyyaml.Dict {
 			break
@@ -51,7 +52,7 @@ func notJSON(v *pyyaml.Value, top bool) *pyyaml.Value {
 		case pyyaml.Bytes, pyyaml.Date, pyyaml.DateTime:
 			return e.Key
 		}
-		if top && !e.Key.IsString() || len(v.Entries) > 1 && !comparable(v.Entries) && !e.Key.IsString() {
+		if !e.Key.IsString() && (top || !alike) {
 			return e.Key
 		}
 		if key := notJSON(e.Value, false); key != nil {

@@ -1,6 +1,7 @@
 package cloudinit
 
 import (
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -28,6 +29,16 @@ type source struct {
 	text string // the part's decoded contents
 	m    *message
 	skip int // lines of text before the YAML
+
+	places *places // of the text, once they are asked for
+}
+
+// at returns the offset of a line and column, as PyYAML counts them.
+func (s *source) at(line, col int) int {
+	if s.places == nil {
+		s.places = yamlPlaces(s.text)
+	}
+	return s.places.offset(line, col)
 }
 
 // addText registers a text and returns its number.
@@ -60,7 +71,7 @@ func (r *reader) locateIn(s *source, line, col int) At {
 	case s.m.origin.none:
 		return At{Part: -1}
 	}
-	return r.locateByte(s.m.origin.offset + sourceOffset(s.m, yamlOffset(s.text, line, col)))
+	return r.locateByte(s.m.origin.offset + s.m.sourceOffset(s.at(line, col)))
 }
 
 // locateInner returns where a line of a scalar's text was written: its line, if it is a literal block, else the scalar.
@@ -78,7 +89,7 @@ func (r *reader) locateInner(i *inner, line, col int) At {
 	case v.Style != '|':
 		return r.locateIn(outer, v.Line, v.Col+col)
 	}
-	first := yamlLine(outer.text, v.Line+1)
+	first := outer.text[outer.at(v.Line+1, 1):]
 	indent := len(first) - len(strings.TrimLeft(first, " "))
 	return r.locateIn(outer, v.Line+line, col+indent)
 }
@@ -96,67 +107,50 @@ func (r *reader) start(m *message) At {
 
 // locateByte returns the part, line and column of a byte of the message.
 func (r *reader) locateByte(offset int) At {
-	for i, s := range r.spans {
-		if offset < s.start || offset > s.end {
-			continue
-		}
-		before := r.data[s.start:min(offset, len(r.data))]
-		line := strings.Count(before, "\n")
-		last := before[strings.LastIndexByte(before, '\n')+1:]
-		return At{Part: i, Line: line + 1, Col: utf8.RuneCountInString(last) + 1}
+	i := sort.Search(len(r.spans), func(i int) bool { return offset <= r.spans[i].end })
+	if i == len(r.spans) || offset < r.spans[i].start {
+		return At{Part: -1}
 	}
-	return At{Part: -1}
+	if r.places == nil {
+		r.places = newlinePlaces(r.data)
+	}
+	start := r.spans[i].start
+	first, _ := r.places.line(start)
+	offset = min(offset, len(r.data))
+	line, begin := r.places.line(offset)
+	return At{Part: i, Line: line - first + 1, Col: r.places.characters(max(begin, start), offset) + 1}
 }
 
-// yamlOffset turns a line and a column as PyYAML counts them into an offset of text, in bytes.
-func yamlOffset(text string, line, col int) int {
-	at, i := 1, 0
-	for i < len(text) && at < line {
-		c, n := utf8.DecodeRuneInString(text[i:])
-		i += n
-		switch {
-		case c == '\r' && i < len(text) && text[i] == '\n':
-		case c == '\n', c == '\r', c == 0x85, c == 0x2028, c == 0x2029:
-			at++
-		}
-	}
-	for ; i < len(text) && col > 1; col-- {
-		c, n := utf8.DecodeRuneInString(text[i:])
-		if c == '\n' || c == '\r' {
-			break
-		}
-		i += n
-	}
-	return i
-}
-
-func yamlLine(text string, line int) string {
-	rest := text[yamlOffset(text, line, 1):]
-	if i := strings.IndexAny(rest, "\r\n"); i >= 0 {
-		return rest[:i]
-	}
-	return rest
-}
+// stretch is a character of a payload that takes another number of bytes when it is decoded.
+type stretch struct{ decoded, payload span }
 
 // sourceOffset turns an offset of a part's decoded contents into one of its payload: what is not ASCII has grown or shrunk
 // on the way.
-func sourceOffset(m *message, offset int) int {
-	if m.raw || isASCII(m.payload) {
+func (m *message) sourceOffset(offset int) int {
+	if m.raw {
 		return min(offset, len(m.payload))
 	}
-	decoded := 0
-	for i, c := range m.payload {
-		if decoded >= offset {
-			return i
-		}
-		switch {
-		case c < 0x100:
-			decoded++
-		case c < 0x10000:
-			decoded += 6
-		default:
-			decoded += 10
-		}
+	if m.stretches == nil {
+		m.stretches = stretches(m.payload)
 	}
-	return len(m.payload)
+	i := sort.Search(len(m.stretches), func(i int) bool { return m.stretches[i].decoded.start >= offset }) - 1
+	if i < 0 {
+		return min(offset, len(m.payload))
+	}
+	s := m.stretches[i]
+	return min(s.payload.end+max(0, offset-s.decoded.end), len(m.payload))
+}
+
+func stretches(payload string) []stretch {
+	all := []stretch{}
+	grown := 0 // decoded contents against the payload, so far
+	for i, c := range payload {
+		if c < utf8.RuneSelf {
+			continue
+		}
+		s := stretch{span{i + grown, i + grown + len(rawUnicodeEscape(string(c)))}, span{i, i + utf8.RuneLen(c)}}
+		grown = s.decoded.end - s.payload.end
+		all = append(all, s)
+	}
+	return all
 }

@@ -3,6 +3,7 @@ package cloudinit
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 )
@@ -184,12 +185,9 @@ func (m *merger) mergeDict(h handler, old, new *pyyaml.Value) (*pyyaml.Value, er
 		if err != nil {
 			return nil, err
 		}
-		if v == nil {
-			merged.Delete(e.Key)
-		} else {
-			merged.Set(e.Key, v)
-		}
+		merged.Set(e.Key, v)
 	}
+	merged.Entries = slices.DeleteFunc(merged.Entries, func(e pyyaml.Entry) bool { return e.Value == nil })
 	return merged, nil
 }
 

@@ -238,6 +238,7 @@ type reader struct {
 	Options
 	data     string
 	spans    []span
+	places   *places // of data, once they are asked for
 	attached []*message
 	texts    []*source
 	loaded   map[*message]loaded
@@ -247,9 +248,11 @@ type reader struct {
 	runcmdItems []Item
 	told        map[*pyyaml.Value]bool // values that a loss of the merge covers
 	fs          *files
-	noInit      bool    // the init stage has failed
-	filesStop   [2]bool // write_files stopped at a failing entry, and write_files_deferred did
-	accounts    *accounts
+
+	entryNumbers map[*pyyaml.Value]int // of write_files, once they are asked for
+	noInit       bool                  // the init stage has failed
+	filesStop    [2]bool               // write_files stopped at a failing entry, and write_files_deferred did
+	accounts     *accounts
 }
 
 func read(data []byte, spans []span, opts Options) (result *Result) {

@@ -70,13 +70,25 @@ func (r *reader) writeFiles(deferred bool) {
 // entryLoss begins to tell of an entry that is lost.
 func (r *reader) entryLoss(e *pyyaml.Value) Loss {
 	l := Loss{Kind: LostEntry, Name: r.nameOf(e.Part), Path: "write_files", What: "an entry without a path", At: r.locate(e)}
-	if i := slices.Index(r.config("write_files").Items, e); i >= 0 {
+	if i, ok := r.entryNumber(e); ok {
 		l.Path = fmt.Sprintf("write_files[%d]", i)
 	}
 	if p := e.Get("path"); p.IsString() && p.Str != "" {
 		l.What = p.Str
 	}
 	return l
+}
+
+// entryNumber is the place of an entry in write_files, the first one of what an alias has put there several times.
+func (r *reader) entryNumber(e *pyyaml.Value) (int, bool) {
+	if r.entryNumbers == nil {
+		r.entryNumbers = map[*pyyaml.Value]int{}
+		for i, item := range slices.Backward(r.config("write_files").Items) {
+			r.entryNumbers[item] = i
+		}
+	}
+	i, ok := r.entryNumbers[e]
+	return i, ok
 }
 
 // filesOf returns the entries that are deferred, or those that are not.

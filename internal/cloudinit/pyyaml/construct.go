@@ -4,13 +4,17 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
 // maxNodes is where Load gives up on documents whose aliases multiply.
-const maxNodes = 1 << 20
+const (
+	maxNodes = 1 << 20
+	tooMany  = "the document is beyond reason: its aliases multiply"
+)
 
 // Load reads a text as yaml.safe_load does. It returns nil and no error where Python gets None: for an empty text or
 // null. The error is an *Error.
@@ -39,7 +43,7 @@ func Load(text string) (v *Value, err error) {
 		}
 	}
 	if (&counter{sizes: map[*Value]int{}}).size(v) > maxNodes {
-		return nil, &Error{Msg: "the document is beyond reason: its aliases multiply", Unsure: true}
+		return nil, &Error{Msg: tooMany, Unsure: true}
 	}
 	if v.Kind == Null {
 		return nil, nil
@@ -76,8 +80,9 @@ func (c *counter) size(v *Value) int {
 // constructor makes values of nodes (yaml/constructor.py). Like Python's it fills collections after it has made them, level
 // by level, which decides which of several errors is told.
 type constructor struct {
-	made  map[*node]*Value
-	later []func()
+	made   map[*node]*Value
+	later  []func()
+	merged int // pairs that came from merge keys
 }
 
 func (c *constructor) object(n *node) *Value {
@@ -128,7 +133,7 @@ func (c *constructor) mapping(n *node) (entries, shadowed []Entry) {
 	if n.kind != mappingNode {
 		fail(n.start, "expected a mapping, found %s", n.kind)
 	}
-	flatten(n)
+	c.flatten(n)
 	m := &Value{Kind: Dict}
 	own := &Value{Kind: Dict}
 	for i, pair := range n.pairs {
@@ -151,29 +156,35 @@ func (c *constructor) mapping(n *node) (entries, shadowed []Entry) {
 }
 
 // flatten resolves merge keys (<<): what is merged in goes first, so that the mapping's own keys win.
-func flatten(n *node) {
+func (c *constructor) flatten(n *node) {
 	if n.flattening {
 		panic(&Error{Pos: n.start.pos(), Msg: "the document contains itself", Unsure: true})
 	}
 	n.flattening = true
 	defer func() { n.flattening = false }()
 	var merged, own [][2]*node
+	mergeIn := func(from *node) {
+		if c.merged += len(from.pairs); c.merged > maxNodes {
+			panic(&Error{Pos: from.start.pos(), Msg: tooMany, Unsure: true})
+		}
+		merged = append(merged, from.pairs...)
+	}
 	for _, pair := range n.pairs {
 		key, value := pair[0], pair[1]
 		switch {
 		case key.tag == tagMerge && value.kind == mappingNode:
-			flatten(value)
-			merged = append(merged, value.pairs...)
+			c.flatten(value)
+			mergeIn(value)
 		case key.tag == tagMerge && value.kind == sequenceNode:
-			var all [][2]*node
 			for _, item := range value.items {
 				if item.kind != mappingNode {
 					fail(item.start, "expected a mapping to merge, found %s", item.kind)
 				}
-				flatten(item)
-				all = append(item.pairs[:len(item.pairs):len(item.pairs)], all...)
+				c.flatten(item)
 			}
-			merged = append(merged, all...)
+			for _, item := range slices.Backward(value.items) {
+				mergeIn(item)
+			}
 		case key.tag == tagMerge:
 			fail(value.start, "expected a mapping or a list of mappings to merge, found %s", value.kind)
 		default:

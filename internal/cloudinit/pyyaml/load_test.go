@@ -2,6 +2,7 @@ package pyyaml
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,6 +46,7 @@ func TestLoad(t *testing.T) {
 		{"open quote", "a: 'b\n", "the quote opened at line 1, column 4 is not closed"},
 		{"contains itself", "&a [*a]", "the document contains itself"},
 		{"nested beyond reason", strings.Repeat("[", 1000), "nested too deep"},
+		{"merge keys that multiply", "- &a0 {k: v}\n" + doubled(22), "the document is beyond reason: its aliases multiply"},
 		{"aliases that multiply", "a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\n", "the document is beyond reason: its aliases multiply"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -102,4 +104,13 @@ func FuzzLoad(f *testing.F) {
 			t.Error("the value does not equal itself")
 		}
 	})
+}
+
+// doubled are n mappings, each merged from the one before it, twice.
+func doubled(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "- &a%d {<<: [*a%d, *a%d]}\n", i+1, i, i)
+	}
+	return b.String()
 }

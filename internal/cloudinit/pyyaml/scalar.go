@@ -60,18 +60,18 @@ func (s *scanner) plainSpaces(out *strings.Builder) {
 	if s.atDocument() {
 		return
 	}
-	breaks := ""
+	var breaks strings.Builder
 	for c := s.peek(0); c == ' ' || isBreak(c); c = s.peek(0) {
 		if c == ' ' {
 			s.forward(1)
 			continue
 		}
-		breaks += s.lineBreak()
+		breaks.WriteString(s.lineBreak())
 		if s.atDocument() {
 			return
 		}
 	}
-	fold(out, first, breaks)
+	fold(out, first, breaks.String())
 }
 
 // fold writes what a line break and the empty lines behind it stand for: a single line feed is a space.
@@ -196,7 +196,7 @@ func (s *scanner) quotedSpaces(out *strings.Builder, start mark) {
 
 // quotedBreaks collects empty lines inside quotes and goes over the indentation behind them.
 func (s *scanner) quotedBreaks() string {
-	breaks := ""
+	var breaks strings.Builder
 	for {
 		if s.atDocument() {
 			fail(s.at, "a document marker inside of quotes")
@@ -205,9 +205,9 @@ func (s *scanner) quotedBreaks() string {
 			s.forward(1)
 		}
 		if !isBreak(s.peek(0)) {
-			return breaks
+			return breaks.String()
 		}
-		breaks += s.lineBreak()
+		breaks.WriteString(s.lineBreak())
 	}
 }
 
@@ -290,29 +290,31 @@ func (s *scanner) blockHeader() (chomp rune, increment int) {
 }
 
 func (s *scanner) blockIndentation() (breaks string, widest int, end mark) {
+	var b strings.Builder
 	end = s.at
 	for c := s.peek(0); c == ' ' || isBreak(c); c = s.peek(0) {
 		if c != ' ' {
-			breaks += s.lineBreak()
+			b.WriteString(s.lineBreak())
 			end = s.at
 			continue
 		}
 		s.forward(1)
 		widest = max(widest, s.at.col)
 	}
-	return breaks, widest, end
+	return b.String(), widest, end
 }
 
 func (s *scanner) blockBreaks(indent int) (breaks string, end mark) {
+	var b strings.Builder
 	end = s.at
 	for {
 		for s.at.col < indent && s.peek(0) == ' ' {
 			s.forward(1)
 		}
 		if !isBreak(s.peek(0)) {
-			return breaks, end
+			return b.String(), end
 		}
-		breaks += s.lineBreak()
+		b.WriteString(s.lineBreak())
 		end = s.at
 	}
 }

@@ -136,13 +136,13 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// Compare orders times; dates are midnights.
-func (t Time) Compare(u Time) int {
-	at := func(t Time) time.Time {
-		return time.Date(t.Year, time.Month(t.Month), t.Day, t.Hour, t.Minute-t.Offset, t.Second, t.Microsecond*1000, time.UTC)
-	}
-	return at(t).Compare(at(u))
+// utc is the time in UTC. Dates are midnights, and times without a zone are taken as they stand.
+func (t Time) utc() time.Time {
+	return time.Date(t.Year, time.Month(t.Month), t.Day, t.Hour, t.Minute-t.Offset, t.Second, t.Microsecond*1000, time.UTC)
 }
+
+// Compare orders times.
+func (t Time) Compare(u Time) int { return t.utc().Compare(u.utc()) }
 
 // date is Python's str() of a date.
 func (t Time) date() string { return fmt.Sprintf("%04d-%02d-%02d", t.Year, t.Month, t.Day) }

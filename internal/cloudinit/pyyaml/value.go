@@ -62,6 +62,8 @@ type Value struct {
 	Style    rune    // how a scalar was written: 0 plain, else one of ' " | >
 	Text     string  // of a scalar, before it became what it is
 	Shadowed []Entry // of a Dict: what was written in it and lost to a later key of the same name
+
+	index *index
 }
 
 // Entry is a key of a Dict and its value.
@@ -74,65 +76,10 @@ type Time struct {
 	Offset                                              int // minutes east of UTC
 }
 
-// Get returns the value of a string key of a Dict, or nil.
-func (v *Value) Get(key string) *Value {
-	if i := v.index(&Value{Kind: Str, Str: key}); i >= 0 {
-		return v.Entries[i].Value
-	}
-	return nil
-}
-
-// GetEntry returns the entry of a string key of a Dict.
-func (v *Value) GetEntry(key string) (Entry, bool) {
-	if i := v.index(&Value{Kind: Str, Str: key}); i >= 0 {
-		return v.Entries[i], true
-	}
-	return Entry{}, false
-}
-
-// Has says whether a Dict or a Set has a key that Python holds to be equal.
-func (v *Value) Has(key *Value) bool { return v.index(key) >= 0 }
-
-// Lookup returns the value of a key of a Dict, or nil.
-func (v *Value) Lookup(key *Value) *Value {
-	if i := v.index(key); i >= 0 {
-		return v.Entries[i].Value
-	}
-	return nil
-}
-
-// Set sets a key of a Dict as Python does: a key that is there keeps its place and its own spelling (1 and true are one
-// key).
-func (v *Value) Set(key, value *Value) {
-	if i := v.index(key); i >= 0 {
-		v.Entries[i].Value = value
-		return
-	}
-	v.Entries = append(v.Entries, Entry{key, value})
-}
-
-// Delete removes a key of a Dict.
-func (v *Value) Delete(key *Value) {
-	if i := v.index(key); i >= 0 {
-		v.Entries = append(v.Entries[:i:i], v.Entries[i+1:]...)
-	}
-}
-
-func (v *Value) index(key *Value) int {
-	if v == nil || v.Kind != Dict && v.Kind != Set {
-		return -1
-	}
-	for i, e := range v.Entries {
-		if Equal(e.Key, key) {
-			return i
-		}
-	}
-	return -1
-}
-
 // Copy returns a copy of v whose own Items and Entries can be changed; what they hold is shared.
 func (v *Value) Copy() *Value {
 	c := *v
+	c.index = nil
 	c.Items = append([]*Value(nil), v.Items...)
 	c.Entries = append([]Entry(nil), v.Entries...)
 	return &c
@@ -254,7 +201,7 @@ func Equal(a, b *Value) bool {
 		return false
 	}
 	for _, e := range a.Entries {
-		i := b.index(e.Key)
+		i := b.find(e.Key)
 		if i < 0 || a.Kind == Dict && !Equal(e.Value, b.Entries[i].Value) {
 			return false
 		}
