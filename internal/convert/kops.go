@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/internal/lint"
 )
 
 // kops converts spec.hooks of Cluster and InstanceGroup manifests. All else stays where it is: in the manifests.
@@ -74,6 +76,13 @@ func (c *converter) kopsHook(byRoles map[string]*document, owner string, selecto
 		fields[1] = "pre-kubelet"
 	}
 	fields = append(fields, "run", "every-boot") // nodeup starts them at every boot
+	text := manifest
+	if !raw {
+		text = "[Service]\n" + manifest
+	}
+	if dir, hidden := lint.MountsOver(text); hidden != "" {
+		c.note(h, at, "move the mount to a hook of phase pre-nodeup", "the hook mounts over %s, and hides what nodeup has written to %s: the kubelet will not find it", dir, hidden)
+	}
 	switch {
 	case !enabled:
 		c.hook(d, origin{h, at}, label, append(fields, "script", script("# kops stops and disables the unit", "systemctl disable --now "+shellQuote(unit)))...)

@@ -47,6 +47,7 @@ func CheckHook(h *Hook) []Finding {
 	}
 	files = append(files, written(shells)...)
 	checkUnits(p, files, shells)
+	p.checkHides(shells, files)
 	return p.found
 }
 

@@ -89,6 +89,7 @@ var rules = [...]Rule{
 	{"KH051", "unit-never-starts", report.Warning, "nothing starts the unit", "run systemctl enable and systemctl start --no-block, or make it a hook"},
 	{"KH052", "kubelet-exec-start-pre", report.Error, "ExecStartPre= on the kubelet is killed by nodeup", "make it a hook of phase pre-kubelet"},
 	{"KH053", "gate-opens", report.Warning, "a unit that holds the kubelet up can let it go too soon", "retry inside of the script, and keep stamps there too; or make it a hook"},
+	{"KH054", "hides-nodeup", report.Error, "a mount hides what nodeup has written", "make it a hook of phase pre-nodeup: nodeup then writes to the disk"},
 	// shell
 	{"KH060", "shell-syntax", report.Error, "the shell cannot read the script", "mend the script"},
 	{"KH061", "apt-lock", report.Warning, "apt does not wait for its lock", "add -o DPkg::Lock::Timeout=600"},

@@ -1,0 +1,121 @@
+package lint
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// nodeupWrites are folders that nodeup writes to and that the kubelet, containerd and the control plane read from:
+// nodeup/pkg/model/kubelet.go:118 and 144, containerd.go:42, context.go:101 of kops 1.36.2.
+var nodeupWrites = []string{"/var/lib/kubelet", "/var/lib/containerd", "/etc/containerd", "/srv/kubernetes", "/etc/kubernetes", "/opt/cni/bin"}
+
+// checkHides looks for mounts over what nodeup has written, in phases that run beside nodeup or after it.
+func (p *hookPass) checkHides(shells []*shellText, files []*file) {
+	switch p.h.Phase {
+	case hookspec.PreKubelet, hookspec.PostNodeup, hookspec.PostKubelet, hookspec.Daemon:
+	default:
+		return
+	}
+	hides := func(dir, hidden string, pos report.Position) {
+		p.add("KH054", pos, fmt.Sprintf("a mount over %s hides what nodeup writes to %s: phase %s runs beside nodeup or after it", dir, hidden, p.h.Phase))
+	}
+	for _, s := range shells {
+		for i := range s.commands {
+			if dir, hidden := s.mountsOver(&s.commands[i], p.h.Env); hidden != "" {
+				hides(dir, hidden, s.place(s.commands[i].line, s.commands[i].col))
+			}
+		}
+	}
+	for _, f := range files {
+		u, ok := unitOf(f)
+		if !ok {
+			continue
+		}
+		for _, l := range u.lines {
+			if l.section == "Mount" && l.key == "Where" {
+				if hidden := hiddenBy(l.value); hidden != "" {
+					hides(l.value, hidden, f.place(l.line, 1))
+				}
+			}
+			if dir, hidden := execMounts(l); hidden != "" {
+				hides(dir, hidden, f.place(l.line, 1))
+			}
+		}
+	}
+}
+
+// MountsOver says which folder the script or unit text mounts over, and which one that nodeup writes to is hidden by it;
+// hidden is empty where there is none that one can tell.
+func MountsOver(text string) (dir, hidden string) {
+	s := &shellText{text: text}
+	s.parse()
+	for i := range s.commands {
+		if dir, hidden = s.mountsOver(&s.commands[i], nil); hidden != "" {
+			return dir, hidden
+		}
+	}
+	for _, l := range parseUnit(text) {
+		if dir, hidden = execMounts(l); hidden != "" {
+			return dir, hidden
+		}
+	}
+	return "", ""
+}
+
+// execMounts looks at a command of a service.
+func execMounts(l setting) (dir, hidden string) {
+	if l.section != "Service" || !strings.HasPrefix(l.key, "Exec") {
+		return "", ""
+	}
+	s := &shellText{text: strings.TrimLeft(l.value, "-@:+!")}
+	s.parse()
+	for i := range s.commands {
+		if dir, hidden = s.mountsOver(&s.commands[i], nil); hidden != "" {
+			return dir, hidden
+		}
+	}
+	return "", ""
+}
+
+// mountsOver says where a command mounts, if that hides a folder of nodeup's.
+func (s *shellText) mountsOver(c *command, env map[string]string) (dir, hidden string) {
+	if !slices.Contains([]string{"mount", "systemd-mount"}, path.Base(c.name())) || c.has("remount", "-oremount") ||
+		slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "remount,") || strings.HasSuffix(w, ",remount") }) {
+		return "", ""
+	}
+	last := s.value(c.words[len(c.words)-1], env)
+	return last, hiddenBy(last)
+}
+
+// hiddenBy is the folder of nodeup's that a mount on dir hides.
+func hiddenBy(dir string) string {
+	dir = path.Clean(dir)
+	for _, d := range nodeupWrites {
+		if d == dir || strings.HasPrefix(d, dir+"/") {
+			return d
+		}
+	}
+	return ""
+}
+
+var variable = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
+
+// value replaces variables that the script sets to one literal word, or that are the hook's.
+func (s *shellText) value(word string, env map[string]string) string {
+	return variable.ReplaceAllStringFunc(word, func(name string) string {
+		set := regexp.MustCompile(`(?m)(?:^|[\s;])`+name[1:]+`=["']?(/[^\s"';&|]*)`).FindAllStringSubmatch(s.text, -1)
+		switch {
+		case len(set) == 1:
+			return set[0][1]
+		case len(set) == 0 && env[name[1:]] != "":
+			return env[name[1:]]
+		}
+		return name
+	})
+}
