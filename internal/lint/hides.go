@@ -9,6 +9,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // nodeupWrites are folders that nodeup writes to and that the kubelet, containerd and the control plane read from:
@@ -26,9 +27,9 @@ func (p *hookPass) checkHides(shells []*shellText, files []*file) {
 		p.add("KH054", pos, fmt.Sprintf("a mount over %s hides what nodeup writes to %s: phase %s runs beside nodeup or after it", dir, hidden, p.h.Phase))
 	}
 	for _, s := range shells {
-		for i := range s.commands {
-			if dir, hidden := s.mountsOver(&s.commands[i], p.h.Env); hidden != "" {
-				hides(dir, hidden, s.place(s.commands[i].line, s.commands[i].col))
+		for i := range s.Commands {
+			if dir, hidden := mountsOver(s.Script, &s.Commands[i], p.h.Env); hidden != "" {
+				hides(dir, hidden, s.place(s.Commands[i].Line, s.Commands[i].Col))
 			}
 		}
 	}
@@ -53,12 +54,8 @@ func (p *hookPass) checkHides(shells []*shellText, files []*file) {
 // MountsOver says which folder the script or unit text mounts over, and which one that nodeup writes to is hidden by it;
 // hidden is empty where there is none that one can tell.
 func MountsOver(text string) (dir, hidden string) {
-	s := &shellText{text: text}
-	s.parse()
-	for i := range s.commands {
-		if dir, hidden = s.mountsOver(&s.commands[i], nil); hidden != "" {
-			return dir, hidden
-		}
+	if dir, hidden = scriptMounts(text); hidden != "" {
+		return dir, hidden
 	}
 	for _, l := range parseUnit(text) {
 		if dir, hidden = execMounts(l); hidden != "" {
@@ -73,10 +70,13 @@ func execMounts(l setting) (dir, hidden string) {
 	if l.section != "Service" || !strings.HasPrefix(l.key, "Exec") {
 		return "", ""
 	}
-	s := &shellText{text: strings.TrimLeft(l.value, "-@:+!")}
-	s.parse()
-	for i := range s.commands {
-		if dir, hidden = s.mountsOver(&s.commands[i], nil); hidden != "" {
+	return scriptMounts(strings.TrimLeft(l.value, "-@:+!"))
+}
+
+func scriptMounts(text string) (dir, hidden string) {
+	s := shell.Parse(text)
+	for i := range s.Commands {
+		if dir, hidden = mountsOver(s, &s.Commands[i], nil); hidden != "" {
 			return dir, hidden
 		}
 	}
@@ -84,12 +84,12 @@ func execMounts(l setting) (dir, hidden string) {
 }
 
 // mountsOver says where a command mounts, if that hides a folder of nodeup's.
-func (s *shellText) mountsOver(c *command, env map[string]string) (dir, hidden string) {
-	if !slices.Contains([]string{"mount", "systemd-mount"}, path.Base(c.name())) || c.has("remount", "-oremount") ||
-		slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "remount,") || strings.HasSuffix(w, ",remount") }) {
+func mountsOver(s *shell.Script, c *command, env map[string]string) (dir, hidden string) {
+	if !slices.Contains([]string{"mount", "systemd-mount"}, path.Base(c.Name())) || c.Has("remount", "-oremount") ||
+		slices.ContainsFunc(c.Words, func(w string) bool { return strings.HasPrefix(w, "remount,") || strings.HasSuffix(w, ",remount") }) {
 		return "", ""
 	}
-	last := s.value(c.words[len(c.words)-1], env)
+	last := value(s, c.Words[len(c.Words)-1], env)
 	return last, hiddenBy(last)
 }
 
@@ -107,9 +107,9 @@ func hiddenBy(dir string) string {
 var variable = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 
 // value replaces variables that the script sets to one literal word, or that are the hook's.
-func (s *shellText) value(word string, env map[string]string) string {
+func value(s *shell.Script, word string, env map[string]string) string {
 	return variable.ReplaceAllStringFunc(word, func(name string) string {
-		set := regexp.MustCompile(`(?m)(?:^|[\s;])`+name[1:]+`=["']?(/[^\s"';&|]*)`).FindAllStringSubmatch(s.text, -1)
+		set := regexp.MustCompile(`(?m)(?:^|[\s;])`+name[1:]+`=["']?(/[^\s"';&|]*)`).FindAllStringSubmatch(s.Text, -1)
 		switch {
 		case len(set) == 1:
 			return set[0][1]
