@@ -270,7 +270,7 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 	if err := create(output, string(spec)); err != nil {
 		return err
 	}
-	if err := writeFiles(ctx, changes); err != nil {
+	if err := in.write(ctx, changes); err != nil {
 		os.Remove(output)
 		return err
 	}

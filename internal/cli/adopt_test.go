@@ -49,14 +49,15 @@ func TestAdoptWritesAllOrNothing(t *testing.T) {
 	manifest, spec := filepath.Join(dir, "ig.yaml"), filepath.Join(dir, "hooks.yaml")
 	const text = "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\nspec:\n  additionalUserData:\n" +
 		"  - name: 00-a.sh\n    type: text/x-shellscript\n    content: |\n      #!/bin/sh\n  role: Node\n"
-	if err := os.WriteFile(manifest, []byte(text), 0o666); err != nil {
+	if err := os.WriteFile(manifest, []byte(text), 0o444); err != nil { // read-only: it cannot be written in place
 		t.Fatal(err)
 	}
-	rename = func(string, string) error { return errors.New("the disk is full") }
-	t.Cleanup(func() { rename = os.Rename })
 	var stdout, stderr bytes.Buffer
 	if code := Run(context.Background(), []string{"kopshook", "adopt", "-o", spec, "-w", manifest}, strings.NewReader(""), &stdout, &stderr); code != 2 {
 		t.Errorf("exit code %d\n%s", code, stderr.String())
+	}
+	if !strings.Contains(stderr.String(), "it is read-only\n  hint: chmod u+w "+manifest) {
+		t.Errorf("it says %s", stderr.String())
 	}
 	if _, err := os.Stat(spec); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the spec is there: %v", err)

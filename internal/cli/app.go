@@ -12,10 +12,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -28,13 +26,14 @@ const (
 	exitOK       = 0
 	exitFindings = 1 // findings, or a difference
 	exitInput    = 2 // usage or input error
+
+	exitInterrupted = 128 + 2 // by SIGINT; Main has those for other signals
 )
 
 // Main runs kopshook with args (args[0] is the program) and returns its exit code.
 func Main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return Run(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+	ctx, signals := catchInterruptions(os.Stderr)
+	return signals.exitCode(Run(ctx, args, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // Run is Main with streams of the caller's.
@@ -215,7 +214,7 @@ func exitCode(err error, stderr io.Writer) int {
 	}
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(stderr, "kopshook: interrupted; no file was changed")
-		return 130
+		return exitInterrupted
 	}
 	var r report.Report
 	r.AddError(report.Position{}, "", err)

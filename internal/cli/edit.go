@@ -49,7 +49,7 @@ Example:
 			if bytes.Equal(merged[0].data, in.sources[merged[0].name]) {
 				return nil
 			}
-			return writeFiles(c.Context, merged)
+			return in.write(c.Context, merged)
 		},
 	}
 }

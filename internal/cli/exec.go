@@ -79,8 +79,15 @@ func execAction(c *cli.Context) error {
 	}
 	// an interrupt is for the hooks, or for kops: not for the context of this program
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, clusterhooks.Signals...)
+	signal.Notify(signals, notIgnored(clusterhooks.Signals...)...)
 	defer signal.Stop(signals)
+	if in := interruptionsOf(c.Context); in != nil {
+		in.release()
+	}
+	if err := c.Context.Err(); err != nil {
+		discardReports(reports)
+		return err
+	}
 	stdout := c.App.Writer
 	if w, ok := stdout.(*checkedWriter); ok && !c.Bool("dry-run") {
 		stdout = w.w // the file itself: it may be the terminal that kops is to have
@@ -91,11 +98,11 @@ func execAction(c *cli.Context) error {
 		Load: func(ctx context.Context, d *clusterhooks.Doc, name string) ([]clusterhooks.Script, error) {
 			return loadScripts(ctx, loader, d, name)
 		},
-		ReadFile: func(d *clusterhooks.Doc, name string) ([]byte, error) {
+		ReadFile: func(ctx context.Context, d *clusterhooks.Doc, name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(specDir(d.File), name)
 			}
-			return readInput(c.Context, name, nil)
+			return readInput(ctx, name, nil)
 		},
 		WorkDir: workDir, MaxWait: c.Duration("max-wait"), DryRun: c.Bool("dry-run"),
 		Stdin: c.App.Reader, Stdout: stdout, Stderr: c.App.ErrWriter, Terminal: isTerminal(c.App.ErrWriter),

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
-	"syscall"
 
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -33,7 +34,7 @@ func readInput(ctx context.Context, name string, stdin io.Reader) ([]byte, error
 		}
 		r = &lateFile{name: name}
 	}
-	data, err := readAll(ctx, io.LimitReader(r, maxInput+1))
+	data, err := file.ReadAll(ctx, io.LimitReader(r, maxInput+1))
 	if err != nil {
 		return nil, fileError(name, err)
 	}
@@ -64,25 +65,6 @@ func (l *lateFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readAll is io.ReadAll that ends with ctx: standard input and FIFOs may never say a word.
-func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
-	type result struct {
-		data []byte
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		data, err := io.ReadAll(r)
-		done <- result{data, err}
-	}()
-	select {
-	case r := <-done:
-		return r.data, r.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // specFiles lists what -f names: the file itself, or the YAML and JSON files of a folder, sorted, without its
 // subfolders. In folders it takes regular files and links to them only: a FIFO that nobody writes to would be waited
 // for, and leaving it out in silence would take its hooks out.
@@ -108,12 +90,12 @@ func specFiles(name string) ([]string, error) {
 			if e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "kopshook.lock.yaml" {
 				continue
 			}
-			file := filepath.Join(name, e.Name())
-			info, err := os.Stat(file)
+			path := filepath.Join(name, e.Name())
+			info, err := os.Stat(path)
 			if err == nil && !info.Mode().IsRegular() {
-				return nil, report.Hint("take it out of the folder, or name it with -f", "%s: is not a regular file", file)
+				return nil, report.Hint("take it out of the folder, or name it with -f", "%s: is not a regular file", path)
 			}
-			files = append(files, file) // reading it says what err is
+			files = append(files, path) // reading it says what err is
 		}
 	}
 	if len(files) == 0 {
@@ -154,108 +136,27 @@ type change struct {
 	data []byte
 }
 
-// rename is os.Rename; a test makes it fail.
-var rename = os.Rename
-
-// writeFiles replaces files, all or none: the new contents are written beside them and synced first, then renamed
-// over them; when a rename fails, those before it are taken back. Mode and owner stay; a symbolic link stays one.
-// What is no regular file is refused. A cancelled ctx stops before the first rename, never between two.
-func writeFiles(ctx context.Context, changes []change) (err error) {
-	type pending struct{ name, path, tmp, backup string }
-	var todo []pending
-	defer func() {
-		for _, p := range todo {
-			os.Remove(p.tmp)
-			if p.backup != "" {
-				os.Remove(p.backup)
-			}
-		}
-	}()
+// write replaces files that were read, all or none. One that somebody has edited since then stays as it is.
+func (in *inputs) write(ctx context.Context, changes []change) error {
+	var all []file.Change
 	for _, c := range changes {
-		path, err := filepath.EvalSymlinks(c.name)
-		if err != nil {
-			return fileError(c.name, err)
-		}
-		tmp, err := writeBeside(path, c.data)
-		if err != nil {
-			return fileError(c.name, err)
-		}
-		todo = append(todo, pending{name: c.name, path: path, tmp: tmp})
+		all = append(all, file.Change{Name: c.name, Old: in.sources[c.name], New: c.data})
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	for i := range todo {
-		p := &todo[i]
-		if len(todo) > 1 {
-			p.backup = p.tmp + ".old"
-			if err := os.Link(p.path, p.backup); err != nil {
-				return fileError(p.name, err)
-			}
-		}
-	}
-	for i, p := range todo {
-		if err := rename(p.tmp, p.path); err != nil {
-			err = fileError(p.name, err)
-			for _, done := range todo[:i] {
-				if back := rename(done.backup, done.path); back != nil {
-					err = errors.Join(err, fmt.Errorf("%s: could not be restored: %w", done.name, back))
-				}
-			}
-			return err
-		}
-	}
-	for _, p := range todo {
-		syncDir(filepath.Dir(p.path))
-	}
-	return nil
+	return fileErrors(file.Replace(ctx, all))
 }
 
-// writeBeside writes data to a new synced file in path's folder, with path's mode and owner, and returns its name.
-// On an error it leaves nothing behind.
-func writeBeside(path string, data []byte) (tmp string, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", report.Hint("name a regular file, or print the result", "cannot be written in place: it is not a regular file")
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		if closeErr := f.Close(); err == nil {
-			err = closeErr
+// fileErrors says "name: what is wrong" of each of joined errors.
+func fileErrors(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range joined.Unwrap() {
+			all = append(all, fileErrors(e))
 		}
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(data); err != nil {
-		return "", err
+		return errors.Join(all...)
 	}
-	if err := f.Chmod(info.Mode().Perm()); err != nil {
-		return "", err
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return fileError(path.Path, err)
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
-		if err := f.Chown(int(st.Uid), int(st.Gid)); err != nil {
-			return "", ownerError(path, st, err)
-		}
-	}
-	return f.Name(), f.Sync()
-}
-
-// ownerError says that a file would have another owner: only root may give files away.
-func ownerError(path string, st *syscall.Stat_t, err error) error {
-	return report.Hint(fmt.Sprintf("run kopshook as its owner, or make the file yours: cp %[1]s %[1]s.new && mv %[1]s.new %[1]s", path),
-		"cannot be written in place: its owner %d:%d cannot be kept: %v", st.Uid, st.Gid, fileCause(err))
-}
-
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		d.Sync()
-		d.Close()
-	}
+	return err
 }

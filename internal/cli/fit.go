@@ -43,7 +43,7 @@ func fit(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := writeFiles(c.Context, changes); err != nil {
+		if err := in.write(c.Context, changes); err != nil {
 			return err
 		}
 	}

@@ -141,7 +141,10 @@ func (f *function) readList(data []byte) {
 		f.list = nil
 		f.addError(report.Hint("send one", "standard input holds %d documents", lists))
 	case lists == 0 && !f.report.HasErrors():
-		f.addError(fmt.Errorf("standard input is no %s", krm.Kind))
+		f.addError(fmt.Errorf("standard input is not a %s", krm.Kind))
+	}
+	if f.list == nil { // and so nobody asks where in it a spec stands
+		return
 	}
 	for _, d := range docs {
 		pos := d.Pos("")

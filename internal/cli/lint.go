@@ -299,7 +299,7 @@ func mend(c *cli.Context, in *inputs, findings []lint.Finding) (bool, error) {
 	if total == 0 {
 		return false, nil
 	}
-	if err := writeFiles(c.Context, changes); err != nil {
+	if err := in.write(c.Context, changes); err != nil {
 		return false, err
 	}
 	fmt.Fprintf(c.App.ErrWriter, "kopshook: mended %d of %d findings\n", total, len(findings))

@@ -37,7 +37,7 @@ var (
 		{"1", "findings, or a difference: what diff, check, lint, fit, lock --check, status and try are asked about"},
 		{"2", "a mistake in the options or in the input; nothing was written"},
 		{"125, 126, 127", "of exec: a hook failed, the command cannot be started, the command is not found; all others are those of kops"},
-		{"130", "interrupted; no file was changed"},
+		{"129, 130, 131, 143", "interrupted by SIGHUP, SIGINT, SIGQUIT or SIGTERM; no file was changed. A second signal ends kopshook at once"},
 	}
 	environment = [][2]string{
 		{"KOPSHOOK_FILES", "hook specs of commands without -f: files and folders, separated as in PATH"},

@@ -56,7 +56,7 @@ func merge(c *cli.Context) error {
 			changes = append(changes, m)
 		}
 	}
-	return writeFiles(c.Context, changes)
+	return in.write(c.Context, changes)
 }
 
 // merged sets the planned user data and returns each manifest's new bytes.

@@ -1,12 +1,16 @@
 package clusterhooks
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/internal/file"
 )
+
+// maxConfig bounds what is read of a configuration file.
+const maxConfig = 16 << 20
 
 // kubeconfig is the part of a kubeconfig that kops looks at.
 type kubeconfig struct {
@@ -34,7 +38,7 @@ func readKubeconfig(getenv func(string) string) kubeconfig {
 	}
 	var all kubeconfig
 	for _, name := range files {
-		data, err := os.ReadFile(name)
+		data, err := file.Read(name, maxConfig)
 		var one kubeconfig
 		if err != nil || yaml.Unmarshal(data, &one) != nil {
 			continue
@@ -87,7 +91,7 @@ func configuredStore(c *Command, getenv func(string) string) string {
 		files = []string{name}
 	}
 	for _, name := range files {
-		data, err := os.ReadFile(name)
+		data, err := file.Read(name, maxConfig)
 		if err != nil {
 			continue
 		}

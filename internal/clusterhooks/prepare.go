@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
 )
 
 // prepare finds out what is to run, and reads all that it needs, so that what can be wrong is found before anything
@@ -146,7 +147,7 @@ func (r *runner) load(ctx context.Context) error {
 	r.eachStep(func(s *step) {
 		if s.extension != nil {
 			if _, done := r.clients[s.extension]; !done {
-				r.clients[s.extension] = r.newClient(s.doc, s.extension, &found)
+				r.clients[s.extension] = r.newClient(ctx, s.doc, s.extension, &found)
 			}
 			return
 		}
@@ -180,13 +181,13 @@ func (r *runner) scripts(ctx context.Context, d *Doc, h *Hook, found *report.Rep
 	for _, s := range scripts {
 		if !bytes.HasPrefix(s.Content, []byte("#!")) && !bytes.HasPrefix(s.Content, []byte("\x7fELF")) {
 			found.Errorf(d.Pos(path), path, "begin it with a line such as #!/bin/sh",
-				"%q of source %q is no script: its first two bytes are not #!", s.Name, *h.Source)
+				"%q of source %q is not a script: its first two bytes are not #!", s.Name, source.Redact(*h.Source))
 		}
 	}
 	return scripts
 }
 
-func (r *runner) newClient(d *Doc, e *Extension, found *report.Report) *client {
+func (r *runner) newClient(ctx context.Context, d *Doc, e *Extension, found *report.Report) *client {
 	base := e.path + ".clientConfig"
 	config := &e.ClientConfig
 	files := tlsFiles{ca: config.CABundle, serverName: config.ServerName}
@@ -197,7 +198,7 @@ func (r *runner) newClient(d *Doc, e *Extension, found *report.Report) *client {
 		if f.name == "" {
 			continue
 		}
-		data, err := r.ReadFile(d, f.name)
+		data, err := r.ReadFile(ctx, d, f.name)
 		if err != nil {
 			found.AddError(d.Pos(base+"."+f.field), base+"."+f.field, err)
 			return nil

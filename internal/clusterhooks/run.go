@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Options say what to run, and with what.
@@ -21,7 +23,7 @@ type Options struct {
 
 	// Load reads a hook's source; ReadFile reads a file that a document names.
 	Load     func(ctx context.Context, d *Doc, source string) ([]Script, error)
-	ReadFile func(d *Doc, name string) ([]byte, error)
+	ReadFile func(ctx context.Context, d *Doc, name string) ([]byte, error)
 	WorkDir  string
 	MaxWait  time.Duration // how long extensions may block
 	DryRun   bool          // say what would run, and run nothing
@@ -61,6 +63,9 @@ type stage struct {
 
 // Run runs the hooks around the command, and the command. An error means that nothing was run.
 func Run(ctx context.Context, opts Options) (*Result, error) {
+	if unsupported != "" {
+		return nil, report.Hint("run it there, or run kops without hooks", "%s", unsupported)
+	}
 	r := &runner{Options: opts, command: ParseCommand(opts.Command), clients: map[*Extension]*client{}, found: map[*Extension][]handler{},
 		result: &Result{Command: opts.Command, Clusters: []string{}, Steps: []StepResult{}}}
 	defer r.closeClients()
@@ -102,8 +107,9 @@ func (r *runner) run(ctx context.Context) (interrupt os.Signal) {
 		r.say("kops was not started: a hook failed before it")
 		return nil
 	}
-	if !r.runKops() {
-		return nil
+	started, late := r.runKops()
+	if !started || late != nil {
+		return late
 	}
 	hookCtx, stop = untilSignal(ctx, r.Signals)
 	for i := range r.targets {
@@ -114,8 +120,8 @@ func (r *runner) run(ctx context.Context) (interrupt os.Signal) {
 	return stop()
 }
 
-// runKops runs the command itself. It returns false when it could not be started.
-func (r *runner) runKops() bool {
+// runKops runs the command itself, unless it cannot be started. late is a signal that came too late for it.
+func (r *runner) runKops() (started bool, late os.Signal) {
 	cmd := exec.Command(r.Command[0], r.Command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Stdin, r.Stdout, r.Stderr
 	if r.prober != nil && r.prober.read != nil {
@@ -123,17 +129,17 @@ func (r *runner) runKops() bool {
 	}
 	cmd.Env = r.environ("kops")
 	start := time.Now()
-	end, err := runInFront(cmd, r.Signals)
+	end, late, err := runInFront(cmd, r.Signals)
 	k := &r.result.Kops
 	k.Seconds = seconds(start)
 	if err != nil {
 		r.say("%v", notStarted(r.Command[0], err))
 		k.ExitCode = exitNotRunable
-		return false
+		return false, late
 	}
 	k.Started, k.ExitCode, k.Signal = true, end.exitCode, end.signalName()
 	r.result.Signal = end.signal
-	return true
+	return true, late
 }
 
 // environ is the environment of a process that kopshook exec starts.

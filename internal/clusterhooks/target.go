@@ -15,8 +15,13 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
 )
+
+// maxManifest bounds a manifest that is handed to kops.
+const maxManifest = 64 << 20
 
 // Target is a cluster that a command is about, and what the command is for it.
 type Target struct {
@@ -201,9 +206,9 @@ func (p *prober) manifestTargets(ctx context.Context, op Operation) (targets []T
 	for _, name := range files {
 		if strings.Contains(name, "://") {
 			p.unclear = true
-			return nil, "the manifest " + name + " is not a file of this machine", nil
+			return nil, "the manifest " + source.Redact(name) + " is not a file of this machine", nil
 		}
-		found, err := p.manifest(name)
+		found, err := p.manifest(ctx, name)
 		if err != nil {
 			return nil, "", err
 		}
@@ -236,14 +241,20 @@ func (p *prober) manifestTargets(ctx context.Context, op Operation) (targets []T
 }
 
 // manifest reads the clusters and instance groups of a file. What is no YAML is for kops to complain about.
-func (p *prober) manifest(name string) (objects []kopsObject, err error) {
+func (p *prober) manifest(ctx context.Context, name string) (objects []kopsObject, err error) {
 	var data []byte
 	if name == "-" {
-		if p.read, err = io.ReadAll(p.stdin); err != nil {
+		if data, err = file.ReadAll(ctx, io.LimitReader(p.stdin, maxManifest+1)); err != nil {
 			return nil, fmt.Errorf("<stdin>: %w", err)
 		}
-		data = p.read
-	} else if data, err = os.ReadFile(filepath.Clean(name)); err != nil {
+		if len(data) > maxManifest {
+			return nil, fmt.Errorf("<stdin>: is larger than %d MiB", maxManifest>>20)
+		}
+		p.read = data
+	} else if data, err = file.Read(filepath.Clean(name), maxManifest); err != nil {
+		if report.Remedy(err) != "" { // a FIFO, say: kops would not get what was read here
+			return nil, err
+		}
 		return nil, nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))

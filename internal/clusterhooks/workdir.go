@@ -2,12 +2,10 @@ package clusterhooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"kopshook.dev/kopshook/internal/report"
@@ -105,11 +103,11 @@ func lockFile(ctx context.Context, name string) (*os.File, error) {
 		return nil, err
 	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
+		locked, err := tryLock(f)
+		if locked {
 			return f, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+		if err != nil {
 			f.Close()
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -22,8 +23,9 @@ import (
 //
 // A cache that cannot be written to does no harm: a warning, once.
 type cache struct {
-	dir  string // "" when there is nowhere to keep it
-	warn func(string)
+	dir   string // "" when there is nowhere to keep it
+	limit int64  // bytes of one file
+	warn  func(string)
 
 	clean, warned sync.Once
 
@@ -46,7 +48,7 @@ func (c *cache) get(sum string) ([]byte, bool) {
 	if c.dir == "" {
 		return nil, false
 	}
-	b, err := os.ReadFile(c.path(sum))
+	b, err := file.Read(c.path(sum), c.limit)
 	if err != nil || hashOf(b) != sum {
 		return nil, false
 	}
@@ -64,7 +66,7 @@ func (c *cache) put(b []byte) {
 	}
 	err := os.MkdirAll(filepath.Join(c.dir, "sha256"), 0o755)
 	if err == nil {
-		err = WriteFile(c.path(sum), b, 0o644)
+		err = file.Write(c.path(sum), b, 0o644)
 	}
 	if err != nil {
 		c.warned.Do(func() { c.warn(fmt.Sprintf("the cache cannot be written to: %v", cause(err))) })
@@ -114,13 +116,12 @@ func (c *cache) tempDir() (dir string, cleanUp func(), err error) {
 		parent := filepath.Join(c.dir, "tmp")
 		c.clean.Do(func() { removeOld(parent) })
 		if os.MkdirAll(parent, 0o755) == nil {
-			dir, err = os.MkdirTemp(parent, "fetch-")
+			if dir, cleanUp, err = file.TempDir(parent, "fetch-"); err == nil {
+				return dir, cleanUp, nil
+			}
 		}
 	}
-	if dir == "" {
-		dir, err = os.MkdirTemp("", "kopshook-")
-	}
-	return dir, func() { os.RemoveAll(dir) }, err
+	return file.TempDir("", "kopshook-")
 }
 
 // removeOld removes what processes that were killed left behind. No fetch takes a day.
@@ -160,33 +161,6 @@ func parseListing(b []byte) ([]fileSum, error) {
 		sums = append(sums, fileSum{sum, name})
 	}
 	return sums, nil
-}
-
-// WriteFile writes a file at once or not at all: beside it, synced, then renamed.
-func WriteFile(name string, b []byte, perm fs.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		f.Close()
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	if _, err := f.Write(b); err != nil {
-		return err
-	}
-	if err := f.Chmod(perm); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 // cause is what is wrong with a path, without Go's "open".

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	getter "github.com/hashicorp/go-getter/v2"
@@ -189,9 +188,7 @@ func (g *gitGetter) command(ctx context.Context, dir string, args ...string) *ex
 	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
 	cmd.Dir = dir
 	cmd.Env = gitEnv(os.Environ(), seconds)
-	// git has children of its own: all end with it
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	endWithChildren(cmd)
 	cmd.WaitDelay = 2 * time.Second
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -51,7 +52,7 @@ func (c *Change) Write() error {
 	if c.Empty() {
 		return nil
 	}
-	if err := WriteFile(c.Path, c.New.Encode(), 0o644); err != nil {
+	if err := file.Write(c.Path, c.New.Encode(), 0o644); err != nil {
 		return cause(err)
 	}
 	return nil

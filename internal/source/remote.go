@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -70,8 +71,11 @@ func (l *Loader) lockFile(path string) (*LockFile, error) {
 	return s.file, s.err
 }
 
+// maxLock bounds a lock file: an entry takes about 200 bytes.
+const maxLock = 16 << 20
+
 func readLock(path string) (*LockFile, error) {
-	data, err := os.ReadFile(path)
+	data, err := file.Read(path, maxLock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &LockFile{Version: lockVersion}, nil
 	}

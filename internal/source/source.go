@@ -124,7 +124,7 @@ func (l *Loader) Prefetch(ctx context.Context, refs []Ref) {
 func (l *Loader) setUp() {
 	l.init.Do(func() {
 		l.limits = l.Limits.withDefaults()
-		l.cache = cache{dir: l.CacheDir, warn: l.warn}
+		l.cache = cache{dir: l.CacheDir, limit: l.limits.Download, warn: l.warn}
 		if l.cache.dir == "" {
 			l.cache.dir = defaultCacheDir()
 		}

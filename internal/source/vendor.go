@@ -1,16 +1,17 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -59,7 +60,7 @@ func readVendored(vendor string, e *Entry, limits Limits) (files []File, ok bool
 	}
 	c := newCollector(limits.Bytes)
 	for _, entry := range entries {
-		if err := readPlain(filepath.Join(dir, entry.Name()), c, entry.Name()); err != nil {
+		if err := readCopy(filepath.Join(dir, entry.Name()), c, entry.Name()); err != nil {
 			return nil, false, report.Hint("run `kopshook vendor` again", "source %q: its copy in %s: %v", e.Source, dir, err)
 		}
 		files = append(files, File{Name: entry.Name(), Content: c.contents[entry.Name()]})
@@ -73,20 +74,20 @@ func readVendored(vendor string, e *Entry, limits Limits) (files []File, ok bool
 	return files, true, nil
 }
 
-func readPlain(path string, c *collector, name string) error {
+// readCopy reads a regular file: not a link to one, which may lie anywhere.
+func readCopy(path string, c *collector, name string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%q is no regular file", name)
+		return fmt.Errorf("%q is not a regular file", name)
 	}
-	f, err := os.Open(path)
+	data, err := file.Read(path, c.limit)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return c.read(name, io.Reader(f))
+	return c.read(name, bytes.NewReader(data))
 }
 
 // Vendor copies what the lock files of refs pin into dir, takes out what is no longer pinned, and returns the lock
@@ -164,7 +165,7 @@ func writeVendor(dir string, want map[string][]byte) error {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	if old, err := root.ReadFile(sumsName); err == nil {
+	if old, err := file.ReadIn(root, sumsName, maxLock); err == nil {
 		sums, _ := parseListing(old)
 		for _, s := range sums {
 			if _, ok := want[s.name]; !ok {
@@ -176,18 +177,18 @@ func writeVendor(dir string, want map[string][]byte) error {
 	var listed []File
 	for _, name := range names {
 		listed = append(listed, File{Name: name, Content: want[name]})
-		if old, err := root.ReadFile(name); err == nil && hashOf(old) == hashOf(want[name]) {
+		if old, err := file.ReadIn(root, name, int64(len(want[name]))); err == nil && hashOf(old) == hashOf(want[name]) {
 			continue
 		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o755); err != nil {
 			return cause(err)
 		}
-		if err := WriteFile(path, want[name], 0o644); err != nil {
+		if err := file.Write(path, want[name], 0o644); err != nil {
 			return cause(err)
 		}
 	}
-	return cause(WriteFile(filepath.Join(dir, sumsName), listing(listed), 0o644))
+	return cause(file.Write(filepath.Join(dir, sumsName), listing(listed), 0o644))
 }
 
 func relativeTo(base, dir string) (string, error) {

@@ -69,7 +69,7 @@ func TestVendor(t *testing.T) {
 		os.Symlink("/etc/passwd", copied)
 		defer os.Remove(copied)
 		_, err = offline().Load(context.Background(), Ref{spec, x, true})
-		want = fmt.Sprintf("error: source %q: its copy in %s: \"x.sh\" is no regular file\nhint: run `kopshook vendor` again\n", x, filepath.Dir(copied))
+		want = fmt.Sprintf("error: source %q: its copy in %s: \"x.sh\" is not a regular file\nhint: run `kopshook vendor` again\n", x, filepath.Dir(copied))
 		if diff := cmp.Diff(want, got(nil, err)); diff != "" {
 			t.Error(diff)
 		}

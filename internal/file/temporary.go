@@ -1,0 +1,102 @@
+package file
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// temporary holds what must not stay behind when a signal ends the program at once. Whoever renames holds the lock, so
+// that RemoveTemporary never comes between the renames of several files.
+var temporary = struct {
+	sync.Mutex
+	paths map[string]bool
+}{paths: map[string]bool{}}
+
+// RemoveTemporary removes all temporary files and folders that are there. It is the last thing that a program does: it
+// keeps the lock, and so nothing makes or renames a file afterwards.
+func RemoveTemporary() {
+	temporary.Lock()
+	for path := range temporary.paths {
+		os.RemoveAll(path)
+	}
+}
+
+// TempDir makes a folder for temporary files, in parent or, when that is "", where the system has them. remove removes it
+// with all that is in it.
+func TempDir(parent, pattern string) (dir string, remove func(), err error) {
+	temporary.Lock()
+	defer temporary.Unlock()
+	dir, err = os.MkdirTemp(parent, pattern)
+	if err != nil {
+		return "", func() {}, err
+	}
+	temporary.paths[dir] = true
+	return dir, func() { discard(dir) }, nil
+}
+
+// discard removes a temporary file or folder.
+func discard(path string) {
+	os.RemoveAll(path)
+	temporary.Lock()
+	delete(temporary.paths, path)
+	temporary.Unlock()
+}
+
+// owner is a file's, where the system has such.
+type owner struct {
+	uid, gid int
+	known    bool
+}
+
+// Tests see when a file goes to the disk, and to whom it is given.
+var (
+	syncFile = (*os.File).Sync
+	chown    = (*os.File).Chown
+)
+
+// writeBeside writes data to a new file in path's folder, with that mode and owner, and returns its name. It is on the
+// disk then. On an error nothing is left.
+func writeBeside(path string, data []byte, mode fs.FileMode, of owner) (tmp string, err error) {
+	temporary.Lock()
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err == nil {
+		temporary.paths[f.Name()] = true
+	}
+	temporary.Unlock()
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if closeErr := f.Close(); err == nil {
+			err = closeErr
+		}
+		if err != nil {
+			discard(f.Name())
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		return "", err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if mine := ownerOf(info); of.known && mine != of {
+		if err := chown(f, of.uid, of.gid); err != nil {
+			return "", ownerError(path, of, err)
+		}
+	}
+	if err := f.Chmod(mode); err != nil { // behind chown, which takes bits away
+		return "", err
+	}
+	return f.Name(), syncFile(f)
+}
+
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		syncFile(d)
+		d.Close()
+	}
+}
