@@ -40,6 +40,7 @@ type Hook struct {
 	Phase           Phase
 	Weight          int  // -400..499
 	EveryBoot       bool // else once per instance
+	OncePerImage    bool // done where the image has done the same and Verify holds; pre-nodeup and pre-kubelet only, without CloudConfig
 	Scripts         []Script
 	Verify          []byte // a script; nil when there is none
 	Env             map[string]string

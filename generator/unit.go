@@ -74,7 +74,11 @@ func (h *hook) unitTimeout() int {
 	if h.Phase == PreShutdown {
 		around = 60
 	}
-	total := around + h.Attempts*(seconds(h.Timeout)+attempt)
+	attempts := h.Attempts
+	if h.OncePerImage {
+		attempts++ // verify alone
+	}
+	total := around + attempts*(seconds(h.Timeout)+attempt)
 	delay := seconds(h.RetryDelay)
 	for range h.Attempts - 1 {
 		total += delay
@@ -92,8 +96,11 @@ func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Seco
 // runArguments returns the runner's arguments, quoted for ExecStart=.
 func (h *hook) runArguments(hash string) string {
 	how, fail, after := "once", "block", ":"
-	if h.EveryBoot {
+	switch {
+	case h.EveryBoot:
 		how = "every"
+	case h.OncePerImage:
+		how = "image"
 	}
 	if h.Continue {
 		fail = "continue"
@@ -135,10 +142,13 @@ func (h *hook) command() (command, args []string) {
 	if h.Phase == PostKubelet {
 		command = []string{"/bin/sh", "/opt/kopshook/bin/kubelet"}
 	}
-	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil {
+	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil && !h.OncePerImage {
 		return append(command, execute(h.Scripts[0].Name, h.Scripts[0].Content)...), nil
 	}
 	s := steps{label: "script"}
+	if h.OncePerImage {
+		h.verifyAlone(&s)
+	}
 	h.placeFiles(&s)
 	for i, script := range h.Scripts {
 		switch {
@@ -160,6 +170,19 @@ func (h *hook) command() (command, args []string) {
 	}
 	// -x, so that the journal shows each step
 	return append(command, "/bin/sh", "-exc", strings.Join(s.text, "; ")), append([]string{"/run/kopshook/ok/" + h.Name + "~"}, s.args...)
+}
+
+// verifyAlone adds what attempt 0 does: the image has done the rest.
+func (h *hook) verifyAlone(s *steps) {
+	if h.Verify == nil {
+		s.add(`[ "$KOPSHOOK_ATTEMPT" != 0 ] || exit 0`)
+		return
+	}
+	words := execute("verify", h.Verify)
+	for i, w := range words {
+		words[i] = shellWord(w)
+	}
+	s.add(`[ "$KOPSHOOK_ATTEMPT" != 0 ] || { echo verify: > "$0"; exec %s; }`, strings.Join(words, " "))
 }
 
 // placeFiles adds the steps that put files and drop-ins in place.

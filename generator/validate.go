@@ -71,6 +71,9 @@ func (h *Hook) problems() (list []string) {
 		}
 		names[s.Name] = true
 	}
+	if h.OncePerImage && (h.EveryBoot || h.CloudConfig != nil || h.Phase != PreNodeup && h.Phase != PreKubelet) {
+		complain("once per image goes with phases pre-nodeup and pre-kubelet only, and without cloudConfig")
+	}
 	if h.Phase == Boot {
 		return append(list, h.bootProblems()...)
 	}

@@ -76,7 +76,7 @@ type Hook struct {
 	Name            string            `yaml:"name"`
 	Phase           PhaseList         `yaml:"phase"` // a string or a list
 	Weight          *int              `yaml:"weight"`
-	Run             *string           `yaml:"run"` // once-per-instance | every-boot
+	Run             *string           `yaml:"run"` // once-per-instance | once-per-image | every-boot
 	Script          *string           `yaml:"script"`
 	Source          *string           `yaml:"source"`
 	Verify          *string           `yaml:"verify"`
@@ -119,6 +119,12 @@ type Override struct {
 	Selector *Selector       `yaml:"selector"`
 	Hooks    map[string]Hook `yaml:"hooks"` // by hook name; Name and Phase cannot be overridden
 }
+
+// Values of Hook.Run; the default is once-per-instance.
+const (
+	oncePerImage = "once-per-image"
+	everyBoot    = "every-boot"
+)
 
 // PhaseList is one phase or several: a list makes one hook per phase, called NAME-PHASE.
 type PhaseList []Phase

@@ -170,8 +170,19 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.bad[p] && !d.unknownIn(p, &hookObject) {
 		d.errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
 	}
-	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run == "every-boot" {
+	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run == everyBoot {
 		d.errorf(at("cleanup"), "remove `cleanup`, or `run: every-boot`", "`cleanup: on-success` does not go with `run: every-boot`: the next boot needs the script again")
+	}
+	if h.Run != nil && *h.Run == oncePerImage {
+		for _, phase := range h.phases() {
+			if slices.Contains(notGatingUp, phase) {
+				d.errorf(at("run"), "choose phase: pre-nodeup or pre-kubelet, or run: once-per-instance", "`run: once-per-image` does not go with phase `%s`: an image that is being made does not come so far", phase)
+				break
+			}
+		}
+		if h.hasCloudConfig() {
+			d.keyErrorf(at("cloudConfig"), "put it into a hook of its own", "`cloudConfig` does not go with `run: once-per-image`: cloud-init applies it on each machine")
+		}
 	}
 	const twice = "`%s` does not go with several phases: it would be there twice"
 	if len(h.phases()) > 1 && len(h.DropIns) > 0 {

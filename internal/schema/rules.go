@@ -69,6 +69,10 @@ func addRules(definitions node, objects []*hookspec.Object) {
 	hook["allOf"] = append(phaseRules(objects),
 		when(node{"run": node{"const": "every-boot"}, "cleanup": node{"const": "on-success"}},
 			node{"cleanup": refuse("does not go with run: every-boot: the next boot needs the script again")}),
+		when(node{"run": node{"const": "once-per-image"}},
+			node{"cloudConfig": refuse("does not go with run: once-per-image: cloud-init applies it on each machine")}),
+		when(node{"phase": node{"anyOf": []any{inPhase(hookspec.PostNodeup), inPhase(hookspec.PostKubelet), inPhase(hookspec.Daemon)}}},
+			node{"run": node{"not": node{"const": "once-per-image"}, "errorMessage": "once-per-image goes with phases pre-nodeup and pre-kubelet"}}),
 		when(node{"phase": node{"type": "array", "minItems": 2}},
 			node{"dropIns": refuse("does not go with several phases"), "cloudConfig": refuse("does not go with several phases")}))
 
@@ -116,12 +120,17 @@ func phaseRules(objects []*hookspec.Object) []any {
 				}
 			}
 			if len(refused) > 0 {
-				is := node{"const": string(phase)}
-				rules = append(rules, when(node{"phase": node{"anyOf": []any{is, node{"type": "array", "contains": is}}}}, refused))
+				rules = append(rules, when(node{"phase": inPhase(phase)}, refused))
 			}
 		}
 	}
 	return rules
+}
+
+// inPhase is the schema of a field phase that names this one.
+func inPhase(phase hookspec.Phase) node {
+	is := node{"const": string(phase)}
+	return node{"anyOf": []any{is, node{"type": "array", "contains": is}}}
 }
 
 // when is: where all these fields are given and like this, then those are like that.
