@@ -19,43 +19,95 @@ import (
 
 func statusCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "status",
-		Usage:     "print the status files of a node's hooks",
-		UsageText: "kopshook status [-o text|json] [FILE|FOLDER...]",
-		Description: `Prints what the hooks of a node came to, in the order in which they ran. The files are copied from a node, or read
-on it: without arguments they are those in ` + nodestatus.Dir + `. Exits 1 when a hook has failed.
+		Name:  "status",
+		Usage: "say what the hooks of nodes did, and why machines did not become nodes",
+		UsageText: `kopshook status [-o text|json] [FILE|FOLDER...]
+kopshook status --console FILE|-
+kopshook status --cluster NAME [--watch]`,
+		Description: `Without options, prints the status files of a node's hooks, in the order in which they ran. The files are copied from a
+node, or read on it: without arguments they are those in ` + nodestatus.Dir + `.
+
+--console reads the text of a machine's console instead, from anywhere: a node that never joined has no other way to
+say why. --cluster asks the cloud for the machines of a kops cluster, takes away those that are nodes, and reads the
+consoles of the others: which hook failed or still runs, on which attempt, why, and for how long. It asks AWS and Google
+Cloud; of other clouds, copy the console to a file.
+
+Exits 1 when a hook has failed.
 
 Examples:
    kopshook status examples/status
-   kopshook status -o json examples/status/agent.json`,
-		Flags: []cli.Flag{formatFlag("text", "json")},
-		Action: func(c *cli.Context) error {
-			if f := c.String("output"); f != "text" && f != "json" {
-				return unknownFormat(c)
-			}
-			files, err := statusFiles(c.Args().Slice())
-			if err != nil {
-				return err
-			}
-			list, err := readStatuses(c, files)
-			if err != nil {
-				return err
-			}
-			nodestatus.Sort(list)
-			if c.String("output") == "json" {
-				err = printJSON(c.App.Writer, list)
-			} else {
-				err = printStatuses(c.App.Writer, list)
-			}
-			if err != nil {
-				return err
-			}
-			if slices.ContainsFunc(list, func(s nodestatus.Status) bool { return s.State == nodestatus.Failed }) {
-				return differs
-			}
-			return nil
+   kopshook status --console examples/status/console.txt
+   kopshook status --cluster main.example.com --state s3://my-state-store
+   aws ec2 get-console-output --latest --instance-id i-0123456789abcdef0 --output text | kopshook status --console -`,
+		Flags: []cli.Flag{formatFlag("text", "json"),
+			&cli.StringFlag{Name: "console", Usage: "read the text of a console from `FILE`; - is standard input"},
+			&cli.StringFlag{Name: "cluster", Usage: "ask the cloud for the machines of the cluster `NAME`"},
+			&cli.StringFlag{Name: "state", EnvVars: []string{"KOPS_STATE_STORE"}, Usage: "with --cluster: kops' state store, `STORE`"},
+			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "with --cluster: only machines of the instance group `NAME`"},
+			&cli.BoolFlag{Name: "all", Usage: "with --cluster: list the machines that are nodes as well"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "with --cluster: go on until all machines that run are nodes"},
 		},
+		Action: statusAction,
 	}
+}
+
+func statusAction(c *cli.Context) error {
+	if f := c.String("output"); f != "text" && f != "json" {
+		return unknownFormat(c)
+	}
+	of := "its arguments"
+	for _, option := range []string{"console", "cluster"} {
+		switch {
+		case !c.IsSet(option):
+		case c.String(option) == "":
+			return report.Hint("a variable may not be set: look at what it holds, or leave the option out", "--%s is empty", option)
+		case of != "its arguments":
+			return report.Hint("use one of the two", "--console and --cluster exclude each other")
+		case c.Args().Present():
+			return report.Hint("leave one of the two out", "--%s does not go with files: %s", option, c.Args().First())
+		default:
+			of = option
+		}
+	}
+	for _, option := range []string{"group", "all", "watch"} {
+		if c.IsSet(option) && of != "cluster" {
+			return report.Hint("add --cluster NAME", "--%s is for --cluster only", option)
+		}
+	}
+	if c.Bool("watch") && c.String("output") == "json" {
+		return report.Hint("call it again and again without --watch", "--watch does not print JSON")
+	}
+	switch of {
+	case "console":
+		return statusOfConsole(c)
+	case "cluster":
+		return statusOfCluster(c)
+	}
+	return statusOfFiles(c)
+}
+
+func statusOfFiles(c *cli.Context) error {
+	files, err := statusFiles(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	list, err := readStatuses(c, files)
+	if err != nil {
+		return err
+	}
+	nodestatus.Sort(list)
+	if c.String("output") == "json" {
+		err = printJSON(c.App.Writer, list)
+	} else {
+		err = printStatuses(c.App.Writer, list)
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(s nodestatus.Status) bool { return s.State == nodestatus.Failed }) {
+		return differs
+	}
+	return nil
 }
 
 // statusFiles lists the files that the arguments name; of a folder, its status files.
@@ -122,12 +174,8 @@ func printStatuses(w io.Writer, list []nodestatus.Status) error {
 			s.UpdatedAt.UTC().Format("2006-01-02 15:04:05Z"), printable(s.Reason))
 	}
 	tw.Flush()
-	for line := range strings.Lines(b.String()) { // a reason that is empty leaves spaces
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := io.WriteString(w, trimmedLines(b.String())) // a reason that is empty leaves spaces
+	return err
 }
 
 // printable keeps what a node wrote from moving the cursor of whoever reads it.

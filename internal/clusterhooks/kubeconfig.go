@@ -72,23 +72,31 @@ func (k *kubeconfig) server(cluster string) string {
 	return ""
 }
 
-// stateStore is where kops keeps the clusters: --state, KOPS_STATE_STORE, or kops' configuration file
-// (cmd/kops/root.go:195).
+// stateStore is where kops keeps the clusters that the command is about.
 func stateStore(c *Command, getenv func(string) string) string {
-	store := c.Option("state")
+	return findStore(c.Option("state"), c.Option("config"), getenv)
+}
+
+// StateStore is where kops keeps its clusters: option, which is what --state says, KOPS_STATE_STORE, or kops'
+// configuration file (cmd/kops/root.go:195); "" when none says it.
+func StateStore(option string, getenv func(string) string) string {
+	return findStore(option, "", getenv)
+}
+
+func findStore(store, config string, getenv func(string) string) string {
 	if store == "" {
 		store = getenv("KOPS_STATE_STORE")
 	}
 	if store == "" {
-		store = configuredStore(c, getenv)
+		store = configuredStore(config, getenv)
 	}
 	return strings.TrimSuffix(store, "/")
 }
 
-func configuredStore(c *Command, getenv func(string) string) string {
+func configuredStore(config string, getenv func(string) string) string {
 	files := []string{filepath.Join(getenv("HOME"), ".kops.yaml"), filepath.Join(getenv("HOME"), ".kops", "config")}
-	if name := c.Option("config"); name != "" {
-		files = []string{name}
+	if config != "" {
+		files = []string{config}
 	}
 	for _, name := range files {
 		data, err := file.Read(name, maxConfig)

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"kopshook.dev/kopshook/internal/clusterhooks"
+	"kopshook.dev/kopshook/internal/machines"
+	"kopshook.dev/kopshook/internal/nodestatus"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// machineJSON is a machine in `status --cluster -o json`.
+type machineJSON struct {
+	Instance      string              `json:"instance"`
+	InstanceGroup string              `json:"instanceGroup"`
+	Zone          string              `json:"zone"`
+	State         string              `json:"state"`
+	LaunchedAt    time.Time           `json:"launchedAt"`
+	Node          string              `json:"node,omitempty"`
+	Ready         bool                `json:"ready"`
+	Verdict       machines.Verdict    `json:"verdict"`
+	Hooks         []nodestatus.Status `json:"hooks,omitempty"`
+	Messages      []string            `json:"messages,omitempty"`
+	Problem       string              `json:"problem,omitempty"`
+}
+
+// clusterStatus is what `status --cluster` asks again and again when it watches.
+type clusterStatus struct {
+	name  string
+	cloud machines.Cloud
+	group string // a glob is not needed: one group, or "" for all
+	all   bool
+	nodes func(context.Context) ([]machines.Node, error)
+}
+
+func newClusterStatus(c *cli.Context, name string) (*clusterStatus, error) {
+	store := clusterhooks.StateStore(c.String("state"), os.Getenv)
+	if store == "" {
+		return nil, report.Hint("use --state, or set KOPS_STATE_STORE", "the state store of the cluster is not known")
+	}
+	cluster, err := machines.ReadCluster(c.Context, store, name)
+	if err != nil {
+		return nil, err
+	}
+	cloud, err := machines.Of(c.Context, cluster, machines.Options{Getenv: os.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	return &clusterStatus{name: name, cloud: cloud, group: c.String("group"), all: c.Bool("all"),
+		nodes: func(ctx context.Context) ([]machines.Node, error) { return machines.Nodes(ctx, name) }}, nil
+}
+
+// look asks the cloud and the API server once. The note says why the API server did not answer, or is "".
+func (s *clusterStatus) look(ctx context.Context) (findings []machines.Finding, note string, err error) {
+	nodes, nodesErr := s.nodes(ctx)
+	if nodesErr != nil {
+		note = "the API server does not answer, so machines that are nodes cannot be told from others: " + nodesErr.Error()
+	}
+	findings, err = machines.Survey(ctx, s.cloud, s.name, nodes, func(m machines.Machine) bool {
+		return s.group == "" || m.InstanceGroup == s.group
+	})
+	return findings, note, err
+}
+
+func anyFailed(findings []machines.Finding) bool {
+	return slices.ContainsFunc(findings, func(f machines.Finding) bool { return f.Verdict == machines.Failed })
+}
+
+func statusOfCluster(c *cli.Context) error {
+	s, err := newClusterStatus(c, c.String("cluster"))
+	if err != nil {
+		return err
+	}
+	if c.Bool("watch") {
+		return s.watch(c)
+	}
+	findings, note, err := s.look(c.Context)
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		fmt.Fprintln(c.App.ErrWriter, "kopshook: warning:", report.OneLine(note))
+	}
+	if c.String("output") == "json" {
+		list := []machineJSON{}
+		for _, f := range findings {
+			if s.all || f.Verdict != machines.IsNode {
+				list = append(list, machineJSON{f.ID, f.InstanceGroup, f.Zone, f.State, f.Launched, f.Node, f.Ready, f.Verdict, f.Hooks, f.Messages, f.Problem})
+			}
+		}
+		err = printJSON(c.App.Writer, list)
+	} else {
+		_, err = io.WriteString(c.App.Writer, s.text(findings, time.Now()))
+	}
+	if err == nil && anyFailed(findings) {
+		return differs
+	}
+	return err
+}
+
+// text is the summary and a line for each machine that is not a node.
+func (s *clusterStatus) text(findings []machines.Finding, now time.Time) string {
+	var b bytes.Buffer
+	nodes, rows := 0, 0
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "INSTANCE\tGROUP\tAGE\tHOOK\tSTATUS")
+	for _, f := range findings {
+		says := f.Says(now)
+		if f.Verdict == machines.IsNode {
+			nodes++
+			if !s.all {
+				continue
+			}
+			says = "node " + f.Node
+			if !f.Ready {
+				says += ", not ready"
+			}
+		}
+		rows++
+		hook, age := "", ""
+		if r := f.Reason(); r != nil {
+			hook = r.Hook
+		}
+		if !f.Launched.IsZero() {
+			age = machines.Age(now.Sub(f.Launched))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", printable(f.ID), printable(f.InstanceGroup), age, printable(hook), printable(says))
+	}
+	tw.Flush()
+	head := fmt.Sprintf("%s: %d of %d machines are nodes", s.name, nodes, len(findings))
+	if rows == 0 {
+		return head + "\n"
+	}
+	return head + "\n\n" + trimmedLines(b.String())
+}
+
+func trimmedLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return b.String()
+}
+
+// watchEvery is how often a cloud is asked: consoles come late in any case, and clouds limit how often one may ask.
+const watchEvery = 15 * time.Second
+
+// watch prints until all machines that run are nodes. On a terminal it draws the same lines again; elsewhere it prints
+// what has changed.
+func (s *clusterStatus) watch(c *cli.Context) error {
+	terminal := isTerminal(c.App.Writer)
+	drawn := 0
+	before := map[string]string{}
+	for {
+		findings, note, err := s.look(c.Context)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		if terminal {
+			text := s.text(findings, now)
+			if note != "" {
+				text += "\n" + report.OneLine(note) + "\n"
+			}
+			if drawn > 0 {
+				fmt.Fprintf(c.App.Writer, "\x1b[%dA\x1b[J", drawn)
+			}
+			io.WriteString(c.App.Writer, text)
+			drawn = strings.Count(text, "\n")
+		} else {
+			for _, f := range findings {
+				hook := ""
+				if r := f.Reason(); r != nil {
+					hook = r.Hook + " " + string(r.State)
+				}
+				if key := string(f.Verdict) + hook; before[f.ID] != key {
+					before[f.ID] = key
+					says := f.Says(now)
+					if f.Verdict == machines.IsNode {
+						says = "is node " + f.Node
+					} else if r := f.Reason(); r != nil {
+						says = r.Hook + " " + says
+					}
+					fmt.Fprintf(c.App.Writer, "%s %s %s: %s\n", now.UTC().Format(time.TimeOnly+"Z"), printable(f.InstanceGroup), printable(f.ID), printable(says))
+				}
+			}
+		}
+		waiting := slices.ContainsFunc(findings, func(f machines.Finding) bool {
+			return f.Verdict != machines.IsNode && f.Verdict != machines.Stopped
+		})
+		if !waiting {
+			return nil
+		}
+		select {
+		case <-time.After(watchEvery):
+		case <-c.Context.Done():
+			return context.Cause(c.Context)
+		}
+	}
+}
