@@ -32,6 +32,9 @@ The command's output, terminal, signals and exit code pass through. Exit codes o
 failed or a report could not be written, 126 when the command cannot be started, 127 when it is not found, 2 when the
 specs or options are wrong and nothing ran.
 
+When a rolling update, a reconcile or a validation fails, kopshook says which machines are not nodes and why, as
+kopshook status --cluster does.
+
 Examples:
    kopshook exec examples/cluster-hooks/cluster-hooks.yaml -- kops rolling-update cluster --name main.example.com --yes
    kopshook exec --dry-run examples/cluster-hooks/cluster-hooks.yaml -- kops delete cluster --name main.example.com --yes`,
@@ -113,6 +116,7 @@ func execAction(c *cli.Context) error {
 		return execError(c, err)
 	}
 	reportErr := writeReports(reports, result)
+	sayWhyNotNodes(c, result)
 	if result.Signal != 0 {
 		signal.Stop(signals)
 		if reportErr != nil {

@@ -38,25 +38,21 @@ type machineJSON struct {
 type clusterStatus struct {
 	name  string
 	cloud machines.Cloud
-	group string // a glob is not needed: one group, or "" for all
-	all   bool
+	group string // only machines of this one; "" for all
+	all   bool   // nodes are listed too
 	nodes func(context.Context) ([]machines.Node, error)
 }
 
-func newClusterStatus(c *cli.Context, name string) (*clusterStatus, error) {
-	store := clusterhooks.StateStore(c.String("state"), os.Getenv)
-	if store == "" {
-		return nil, report.Hint("use --state, or set KOPS_STATE_STORE", "the state store of the cluster is not known")
-	}
-	cluster, err := machines.ReadCluster(c.Context, store, name)
+func newClusterStatus(ctx context.Context, name, store string) (*clusterStatus, error) {
+	cluster, err := machines.ReadCluster(ctx, store, name)
 	if err != nil {
 		return nil, err
 	}
-	cloud, err := machines.Of(c.Context, cluster, machines.Options{Getenv: os.Getenv})
+	cloud, err := machines.Of(ctx, cluster, machines.Options{Getenv: os.Getenv})
 	if err != nil {
 		return nil, err
 	}
-	return &clusterStatus{name: name, cloud: cloud, group: c.String("group"), all: c.Bool("all"),
+	return &clusterStatus{name: name, cloud: cloud,
 		nodes: func(ctx context.Context) ([]machines.Node, error) { return machines.Nodes(ctx, name) }}, nil
 }
 
@@ -77,10 +73,15 @@ func anyFailed(findings []machines.Finding) bool {
 }
 
 func statusOfCluster(c *cli.Context) error {
-	s, err := newClusterStatus(c, c.String("cluster"))
+	store := clusterhooks.StateStore(c.String("state"), os.Getenv)
+	if store == "" {
+		return report.Hint("use --state, or set KOPS_STATE_STORE", "the state store of the cluster is not known")
+	}
+	s, err := newClusterStatus(c.Context, c.String("cluster"), store)
 	if err != nil {
 		return err
 	}
+	s.group, s.all = c.String("group"), c.Bool("all")
 	if c.Bool("watch") {
 		return s.watch(c)
 	}

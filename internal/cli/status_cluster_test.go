@@ -135,3 +135,26 @@ func TestWatchEndsWhenAllMachinesThatRunAreNodes(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestExecSaysWhyMachinesAreNotNodesWhenKopsGivesUp(t *testing.T) {
+	store := playedCluster(t, failedDriver)
+	dir := t.TempDir()
+	kops := filepath.Join(dir, "kops")
+	const script = "#!/bin/sh\ncase $1 in get) echo '{\"kind\": \"Cluster\", \"metadata\": {\"name\": \"main.example.com\"}}' ;; *) exit 3 ;; esac\n"
+	if err := os.WriteFile(kops, []byte(script), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	spec := filepath.Join(dir, "hooks.yaml")
+	if err := os.WriteFile(spec, []byte("apiVersion: kopshook.dev/v1alpha1\nkind: ClusterHooks\nmetadata: {name: x}\nspec:\n  selector: {}\n  hooks:\n"+
+		"  - {name: note, on: before-delete, script: \"#!/bin/sh\\n\"}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for command, told := range map[string]bool{"validate": true, "rolling-update": true, "export": false} {
+		var stdout, stderr bytes.Buffer
+		code := Run(context.Background(), []string{"kopshook", "exec", "--work-dir", dir, spec, "--", kops, command, "cluster", "--name", "main.example.com", "--state", store},
+			strings.NewReader(""), &stdout, &stderr)
+		if code != 3 || strings.Contains(stderr.String(), "driver  failed after 3 attempts") != told || stdout.Len() > 0 {
+			t.Errorf("%s: exit code %d\n%s%s", command, code, stdout.String(), stderr.String())
+		}
+	}
+}

@@ -72,8 +72,8 @@ func (k *kubeconfig) server(cluster string) string {
 	return ""
 }
 
-// stateStore is where kops keeps the clusters that the command is about.
-func stateStore(c *Command, getenv func(string) string) string {
+// StateStore is where kops keeps the clusters that the command is about.
+func (c *Command) StateStore(getenv func(string) string) string {
 	return findStore(c.Option("state"), c.Option("config"), getenv)
 }
 

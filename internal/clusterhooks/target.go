@@ -79,28 +79,30 @@ func (p *prober) targets(ctx context.Context, op Operation, name string) (target
 	return []Target{t}, "", nil
 }
 
-// clusterName is the cluster that kops will take, "" when kops will refuse the command line.
-func (p *prober) clusterName() string {
-	name, operands := p.cmd.Option("name"), p.cmd.Operands
+func (p *prober) clusterName() string { return p.cmd.Cluster(p.getenv) }
+
+// Cluster is the name of the cluster that kops will take, "" when kops will refuse the command line.
+func (c *Command) Cluster(getenv func(string) string) string {
+	name, operands := c.Option("name"), c.Operands
 	if name == "" {
-		name = p.getenv("KOPS_CLUSTER_NAME")
+		name = getenv("KOPS_CLUSTER_NAME")
 	}
-	if strings.HasSuffix(p.cmd.Name, " cluster") && len(operands) > 0 {
+	if strings.HasSuffix(c.Name, " cluster") && len(operands) > 0 {
 		if name != "" || len(operands) > 1 { // cmd/kops/root.go:281
 			return ""
 		}
 		return operands[0]
 	}
-	if name != "" || p.cmd.Name == "create cluster" || p.cmd.Name == "delete cluster" { // cmd/kops/root.go:247
+	if name != "" || c.Name == "create cluster" || c.Name == "delete cluster" { // cmd/kops/root.go:247
 		return name
 	}
-	config := readKubeconfig(p.getenv)
+	config := readKubeconfig(getenv)
 	return config.currentCluster()
 }
 
 // locate adds where a cluster is to be found.
 func (p *prober) locate(c *Cluster) {
-	c.StateStore = stateStore(p.cmd, p.getenv)
+	c.StateStore = p.cmd.StateStore(p.getenv)
 	config := readKubeconfig(p.getenv)
 	if server := config.server(c.Name); server != "" {
 		c.APIEndpoint = server

@@ -70,7 +70,7 @@ func Of(ctx context.Context, cluster *kops.Cluster, o Options) (Cloud, error) {
 		return newGCE(ctx, project, o)
 	default:
 		return nil, report.Hint("copy the text of a console to a file, and run kopshook status --console FILE",
-			"kopshook does not read consoles from %s", id)
+			"kopshook does not read consoles from %s: %w", id, errors.ErrUnsupported)
 	}
 }
 
