@@ -36,9 +36,8 @@ Exits 1 when a hook has failed.
 
 Examples:
    kopshook status examples/status
-   kopshook status --console examples/status/console.txt
-   kopshook status --cluster main.example.com --state s3://my-state-store
-   aws ec2 get-console-output --latest --instance-id i-0123456789abcdef0 --output text | kopshook status --console -`,
+   kopshook status -o json examples/status/agent.json
+   kopshook status --console examples/status/console.txt`,
 		Flags: []cli.Flag{formatFlag("text", "json"),
 			&cli.StringFlag{Name: "console", Usage: "read the text of a console from `FILE`; - is standard input"},
 			&cli.StringFlag{Name: "cluster", Usage: "ask the cloud for the machines of the cluster `NAME`"},
