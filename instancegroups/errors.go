@@ -14,6 +14,7 @@ type Error struct {
 	Path      string // the field, as in "spec.additionalUserData[0].name"; may be empty
 	Message   string
 	Remedy    string // what to do; may be empty
+	Dropped   bool   // kops drops the document that it is about, without a word
 }
 
 // Error is "file:line:col: message (remedy)".

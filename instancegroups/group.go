@@ -95,31 +95,31 @@ func (g *Group) Position(path ...string) (line, col int) {
 	return g.section.position(g.section.locate(append(slices.Clone(g.object.path), path...)))
 }
 
-// CannotServe says why user data does not reach the nodes of the group, or breaks them, when that is so. Bastions, which
-// have no kubelet, are for the caller to decide.
-func (g *Group) CannotServe() (reason string, cannot bool) {
+// Unsupported says why user data does not reach the nodes of the group, or breaks them; it is empty where neither is so.
+// Bastions, which have no kubelet, are for the caller to decide.
+func (g *Group) Unsupported() (reason string) {
 	image := strings.ToLower(g.Object.Spec.Image)
 	switch {
 	case strings.Contains(image, "flatcar") || strings.HasPrefix(image, "075585003325/"):
 		// kops docs/instance_groups.md:118; the account is Flatcar's own, as in kops' upup/pkg/fi/cloudup/awsup/aws_cloud.go:116.
-		return "its image is Flatcar, which does not read multipart user data", true
+		return "its image is Flatcar, which does not read multipart user data"
 	case strings.HasPrefix(image, "cos-cloud/"):
 		// kops tells Container-Optimized OS by its project: pkg/model/gcemodel/autoscalinggroup.go:142.
-		return "its image is Container-Optimized OS, whose cloud-init and file system are its own", true
+		return "its image is Container-Optimized OS, whose cloud-init and file system are its own"
 	case g.Object.IsKarpenterManaged():
 		// kops pkg/model/bootstrapscript.go:128: the user data of Karpenter's nodes is built without additionalUserData.
-		return "Karpenter manages it, and kops leaves additionalUserData out there", true
+		return "Karpenter manages it, and kops leaves additionalUserData out there"
 	case g.ClusterObject == nil:
-		return "", false
+		return ""
 	}
 	cluster := g.ClusterObject.Object
 	switch gce := cluster.Spec.CloudProvider.GCE; {
 	case cluster.GetCloudProvider() == kops.CloudProviderMetal:
 		// kops pkg/commands/toolbox_enroll.go:835
-		return "the cluster runs on metal, and kops leaves additionalUserData out there", true
+		return "the cluster runs on metal, and kops leaves additionalUserData out there"
 	case gce != nil && gce.UseStartupScript != nil && *gce.UseStartupScript:
 		// kops pkg/model/gcemodel/autoscalinggroup.go:132
-		return "the cluster sets useStartupScript, so that GCE runs the whole message as a script", true
+		return "the cluster sets useStartupScript, so that GCE runs the whole message as a script"
 	}
-	return "", false
+	return ""
 }

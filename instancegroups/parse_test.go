@@ -159,7 +159,7 @@ func TestOnlyGroupsThatAreSetChange(t *testing.T) {
 	}
 }
 
-func TestCannotServe(t *testing.T) {
+func TestUnsupported(t *testing.T) {
 	cluster := func(spec string) string {
 		return "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {name: c}\nspec:\n  " + spec + "\n---\n"
 	}
@@ -181,9 +181,9 @@ func TestCannotServe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := parse(t, c.cluster+fmt.Sprintf(group, c.spec)).Groups()[0]
-			reason, cannot := g.CannotServe()
-			if cannot != (c.want != "") || !strings.Contains(reason, c.want) {
-				t.Errorf("got %q, %v; want %q", reason, cannot, c.want)
+			reason := g.Unsupported()
+			if (reason != "") != (c.want != "") || !strings.Contains(reason, c.want) {
+				t.Errorf("got %q, want %q", reason, c.want)
 			}
 		})
 	}

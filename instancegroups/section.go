@@ -67,8 +67,10 @@ func (s *section) parseYAML(e elided) bool {
 		return true
 	}
 	if doc.second != nil {
-		s.fail(s.errorAt(doc.offset(doc.second.Line, 1), nil, `write "---" alone on a line between documents`,
-			`kops drops this document: it cuts files only at lines that are exactly "---", and reads one document between them`))
+		dropped := s.errorAt(doc.offset(doc.second.Line, 1), nil, `write "---" alone on a line between documents`,
+			`kops drops this document: it cuts files only at lines that are exactly "---", and reads one document between them`)
+		dropped.Dropped = true
+		s.fail(dropped)
 		return true
 	}
 	if doc.root == nil {

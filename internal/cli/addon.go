@@ -74,18 +74,18 @@ func makeAddon(c *cli.Context) error {
 		return err
 	}
 	var a *addon.Addon
-	if cluster, groups, ok := in.oneCluster(c.String("cluster")); ok && !in.report.HasErrors() {
+	if cluster, groups, ok := in.oneCluster(c.String("cluster")); ok && !in.Report.HasErrors() {
 		loader := newLoader(c)
 		a = addon.Build(addon.Input{
-			Specs: in.specs, Cluster: cluster, Groups: groups,
+			Specs: in.Specs, Cluster: cluster, Groups: groups,
 			Read: func(hooks []hookspec.Resolved) []generator.Hook {
-				return plan.Read(c.Context, hooks, loader, &in.report)
+				return plan.Read(c.Context, hooks, loader, &in.Report)
 			},
 			Options: addon.Options{
 				Name: c.String("name"), Status: c.Bool("status"), Image: c.String("image"), StatusImage: c.String("status-image"),
 				PriorityClass: c.String("priority-class"), MaxUnavailable: c.String("max-unavailable"),
 			},
-		}, &in.report)
+		}, &in.Report)
 	}
 	if err := c.Context.Err(); err != nil {
 		return err
@@ -112,7 +112,7 @@ func makeAddon(c *cli.Context) error {
 // there are none among the files.
 func (in *inputs) oneCluster(name string) (string, []addon.Group, bool) {
 	var names []string
-	for _, m := range in.manifests {
+	for _, m := range in.Manifests {
 		for _, c := range m.Clusters() {
 			names = append(names, c.Name)
 		}
@@ -126,16 +126,16 @@ func (in *inputs) oneCluster(name string) (string, []addon.Group, bool) {
 	names = slices.Compact(names)
 	switch {
 	case name == "" && len(names) > 1:
-		in.report.Errorf(report.Position{}, "", "choose one with --cluster NAME", "the manifests are of several clusters, and an addon is for one: %s", strings.Join(names, ", "))
+		in.Report.Errorf(report.Position{}, "", "choose one with --cluster NAME", "the manifests are of several clusters, and an addon is for one: %s", strings.Join(names, ", "))
 		return "", nil, false
 	case name == "" && len(names) == 1:
 		name = names[0]
 	case name != "" && len(names) > 0 && !slices.Contains(names, name):
-		in.report.Errorf(report.Position{}, "", "the manifests are of "+strings.Join(names, ", "), "no manifest is of the cluster %q", name)
+		in.Report.Errorf(report.Position{}, "", "the manifests are of "+strings.Join(names, ", "), "no manifest is of the cluster %q", name)
 		return "", nil, false
 	}
 	var groups []addon.Group
-	for _, m := range in.manifests {
+	for _, m := range in.Manifests {
 		for _, g := range m.Groups() {
 			if g.Cluster != "" && g.Cluster != name {
 				continue

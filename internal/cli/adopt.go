@@ -117,16 +117,16 @@ func adoptAction(c *cli.Context) error {
 // adoptable makes hooks of the parts of all groups.
 func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption, error) {
 	var planned []*plan.Group
-	if !in.report.HasErrors() {
-		planned = plan.Make(c.Context, in.specs, in.manifests, newLoader(c), &in.report)
+	if !in.Report.HasErrors() {
+		planned = plan.Make(c.Context, in.Specs, in.Manifests, newLoader(c), &in.Report)
 	}
 	if err := c.Context.Err(); err != nil {
 		return nil, err
 	}
-	if in.report.HasErrors() {
+	if in.Report.HasErrors() {
 		return nil, in.finish()
 	}
-	planned, err := onlyGroups(planned, in.only)
+	planned, err := plan.Only(planned, c.StringSlice("group"))
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption
 		}
 		for i, u := range g.Object.Spec.AdditionalUserData {
 			if name, ours := strings.CutPrefix(u.Name, instancegroups.Prefix); ours {
-				ag.Reserved = append(ag.Reserved, hookOfPart(name))
+				ag.Reserved = append(ag.Reserved, hookOfPart(instancegroups.Prefix+name))
 				continue
 			}
 			for _, s := range lint.Secrets(u.Content) {
@@ -151,8 +151,8 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption
 		for _, h := range g.Hooks {
 			ag.Reserved = append(ag.Reserved, h.Name)
 		}
-		if reason, no := g.CannotServe(); no && len(a.items) > 0 {
-			in.report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "", "", "instance group %q stays as it is: %s", g.Name, reason)
+		if reason := g.Unsupported(); reason != "" && len(a.items) > 0 {
+			in.Report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "", "", "instance group %q stays as it is: %s", g.Name, reason)
 			continue
 		}
 		if len(a.items) > 0 {
@@ -160,8 +160,8 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption
 			groups = append(groups, a)
 		}
 	}
-	if len(groups) == 0 && !in.report.HasErrors() {
-		in.report.Errorf(report.Position{}, "", "kopshook new writes a spec to begin with", "no instance group has user data that somebody wrote by hand and hooks could stand for")
+	if len(groups) == 0 && !in.Report.HasErrors() {
+		in.Report.Errorf(report.Position{}, "", "kopshook new writes a spec to begin with", "no instance group has user data that somebody wrote by hand and hooks could stand for")
 		return nil, in.finish()
 	}
 	return groups, nil
@@ -170,26 +170,32 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption
 // prove decodes the spec, generates with it, and compares. What it has to say goes into the report and, as a summary, to
 // standard error.
 func (in *inputs) prove(c *cli.Context, spec []byte, groups []*adoption, write bool) error {
-	docs := slices.Clone(in.specs)
+	docs := slices.Clone(in.Specs)
 	if len(spec) > 0 {
-		docs = append(docs, hookspec.Decode("adopted", spec, &in.report)...)
+		docs = append(docs, hookspec.Decode("adopted", spec, &in.Report)...)
 	}
-	manifests := in.manifests
+	manifests := in.Manifests
 	for _, g := range groups {
 		if len(g.Taken) > 0 {
 			g.group.TakeUserData(g.takenItems(), nil)
 		}
 	}
-	planned := plan.Make(c.Context, docs, manifests, newLoader(c), &in.report)
-	if err := c.Context.Err(); err != nil {
+	now := in.Input
+	now.Specs, now.Manifests = docs, manifests
+	o, err := in.mergeOptions(c, plan.Sizes(report.Warning))
+	if err != nil {
 		return err
 	}
-	if in.report.HasErrors() {
+	o.Only = nil
+	out, err := plan.Merge(c.Context, &now, o)
+	if err != nil {
+		return err
+	}
+	in.Report = out.Report
+	if in.Report.HasErrors() {
 		return in.finish()
 	}
-	if err := in.checkSizes(c.Context, planned); err != nil {
-		return err
-	}
+	planned := out.Groups
 	for _, g := range groups {
 		i := slices.IndexFunc(planned, func(p *plan.Group) bool { return p.Group == g.group.Group })
 		g.group = planned[i]
@@ -238,7 +244,7 @@ func (in *inputs) refuseStrangers(g *adoption) {
 	for _, u := range g.group.Object.Spec.AdditionalUserData {
 		name, ours := strings.CutPrefix(u.Name, instancegroups.Prefix)
 		if ours && !slices.ContainsFunc(g.group.Parts, func(p generator.UserData) bool { return p.Name == u.Name }) {
-			in.report.Errorf(report.Position{File: g.group.Manifest.Name, Line: g.group.Line}, "", "give the specs that it has its hooks from with -f",
+			in.Report.Errorf(report.Position{File: g.group.Manifest.Name, Line: g.group.Line}, "", "give the specs that it has its hooks from with -f",
 				"instance group %q has %s, which none of the specs makes", g.Name, name)
 		}
 	}
@@ -253,16 +259,7 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 				g.group.SetUserData(g.group.PlannedUserData())
 			}
 		}
-		for _, m := range in.manifests {
-			data, err := m.Bytes()
-			if err != nil {
-				in.addManifestError(err)
-				continue
-			}
-			if string(data) != string(in.sources[m.Name]) {
-				changes = append(changes, change{m.Name, data})
-			}
-		}
+		changes = changedFiles(in.Sources, plan.Bytes(in.Manifests, &in.Report))
 		if err := in.finish(); err != nil {
 			return err
 		}
@@ -270,7 +267,7 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 	if err := create(output, string(spec)); err != nil {
 		return err
 	}
-	if err := in.write(ctx, changes); err != nil {
+	if err := writeFiles(ctx, in.Sources, changes); err != nil {
 		os.Remove(output)
 		return err
 	}

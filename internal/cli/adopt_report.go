@@ -21,18 +21,18 @@ func (in *inputs) reportAdoption(g *adoption) {
 	group := report.Position{File: g.group.Manifest.Name, Line: g.group.Line}
 	user := make([]cloudinit.Part, len(g.Parts))
 	copy(user, g.Parts)
-	l := &lint.Group{Group: g.group.Group, File: g.group.Manifest.Name, Source: in.sources[g.group.Manifest.Name], Parts: user}
+	l := &lint.Group{Group: g.group.Group, File: g.group.Manifest.Name, Source: in.Sources[g.group.Manifest.Name], Parts: user}
 	for i := range g.Parts {
 		if reason, kept := g.Kept[i]; kept {
 			pos := report.Position{File: g.group.Manifest.Name}
 			pos.Line, pos.Col = g.group.Position("spec", "additionalUserData", strconv.Itoa(g.items[i]), "name")
-			in.report.Warnf(pos, "", "", "part %q of instance group %q stays: %s", g.Parts[i].Name, g.Name, reason)
+			in.Report.Warnf(pos, "", "", "part %q of instance group %q stays: %s", g.Parts[i].Name, g.Name, reason)
 		}
 	}
 	for _, f := range lint.Check(l, lint.Options{Options: g.Options}) {
 		if f.Code == "KH070" {
 			f.Severity = report.Warning
-			in.report.Add(f.Finding)
+			in.Report.Add(f.Finding)
 		}
 	}
 	places := lint.NewPlaces(l)
@@ -45,21 +45,21 @@ func (in *inputs) reportAdoption(g *adoption) {
 			what = fmt.Sprintf("part %q", loss.Name)
 		}
 		if loss.Kind == cloudinit.Changed {
-			in.report.Warnf(places.Of(loss.At), "", "", "%s changes today: %s", what, loss.Why)
+			in.Report.Warnf(places.Of(loss.At), "", "", "%s changes today: %s", what, loss.Why)
 			continue
 		}
 		remedy := ""
 		if off := switchedOff(g.HooksOf(loss.Part)); len(off) > 0 {
 			remedy = "look at " + strings.Join(off, ", ") + " in the spec, with enabled: false"
 		}
-		in.report.Warnf(places.Of(loss.At), "", remedy, "%s is lost today: %s", what, loss.Why)
+		in.Report.Warnf(places.Of(loss.At), "", remedy, "%s is lost today: %s", what, loss.Why)
 	}
 	for _, d := range g.proof.Differences {
 		first, lines, _ := strings.Cut(d, "\n")
-		in.report.Add(report.Finding{Severity: report.Warning, Position: group, Message: fmt.Sprintf("instance group %q: %s", g.Name, first), Detail: lines})
+		in.Report.Add(report.Finding{Severity: report.Warning, Position: group, Message: fmt.Sprintf("instance group %q: %s", g.Name, first), Detail: lines})
 	}
 	for _, b := range g.proof.Broken {
-		in.report.Errorf(group, "", "this is a mistake of kopshook: please report it with the manifest", "instance group %q: %s", g.Name, b)
+		in.Report.Errorf(group, "", "this is a mistake of kopshook: please report it with the manifest", "instance group %q: %s", g.Name, b)
 	}
 }
 

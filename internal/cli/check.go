@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 func checkCommand() *cli.Command {
@@ -35,10 +36,11 @@ Examples:
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
 		),
 		Action: func(c *cli.Context) error {
-			_, groups, err := plannedChange(c)
+			out, err := changed(c, plan.Options{}, report.Error)
 			if err != nil {
 				return err
 			}
+			groups := out.Groups
 			if c.IsSet("user-data") {
 				fine, err := checkUserData(c, groups)
 				if err == nil && !fine {
@@ -73,8 +75,8 @@ func printChanges(c *cli.Context, groups []*plan.Group) bool {
 		}
 		any = true
 		fmt.Fprintf(c.App.Writer, "  %s (%s):\n", g.Name, g.Manifest.Name)
-		for _, p := range changedParts(g) {
-			fmt.Fprintf(c.App.Writer, "    %s %s\n", p.verb(), p.name)
+		for _, p := range g.PartChanges() {
+			fmt.Fprintf(c.App.Writer, "    %s %s\n", p.Verb(), p.Name)
 		}
 	}
 	return any

@@ -46,7 +46,7 @@ Examples:
 }
 
 func convertAction(c *cli.Context) error {
-	in := &inputs{sources: map[string][]byte{}, strict: c.Bool("strict"), stderr: c.App.ErrWriter}
+	in := newInputs(c.Bool("strict"), c.App.ErrWriter)
 	opts := convert.Options{
 		Eggo: convert.EggoOptions{
 			PreHooks: *c.Generic("prehook").(*repeated), PostHooks: *c.Generic("posthook").(*repeated),
@@ -75,7 +75,7 @@ func convertAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		in.sources[name] = data
+		in.Sources[name] = data
 		dir = specDir(name)
 	case c.NArg() > 1:
 		return report.Hint("convert them one by one", "more than one file is given")
@@ -92,8 +92,8 @@ func convertAction(c *cli.Context) error {
 	}
 	opts.ReadFile = func(file string) ([]byte, error) { return readInput(c.Context, relativeTo(dir, file), nil) }
 	opts.ReadDir = func(folder string) ([]string, error) { return regularFiles(relativeTo(dir, folder)) }
-	out := convert.Convert(from, name, in.sources[name], opts, &in.report)
-	in.sources = nil // printed lines of a cluster's description may hold passwords
+	out := convert.Convert(from, name, in.Sources[name], opts, &in.Report)
+	in.Sources = nil // printed lines of a cluster's description may hold passwords
 	if err := in.finish(); err != nil {
 		return err
 	}

@@ -10,12 +10,13 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 func diffCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "diff",
-		Usage:     "show what merging would change, exit 1 when anything",
+		Usage:     "show what merge would change; exit 1 if anything would",
 		UsageText: "kopshook diff [-f SPEC...] FILE... | -",
 		Description: `Prints a unified diff of the user data of each instance group, part by part; contents that are compressed or in
 base64 are shown as plain text. Begins with what it means: how many nodes kops will replace. Exit codes as of check.
@@ -24,10 +25,11 @@ Example:
    kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: planFlags(),
 		Action: func(c *cli.Context) error {
-			_, groups, err := plannedChange(c)
+			out, err := changed(c, plan.Options{}, report.Warning)
 			if err != nil {
 				return err
 			}
+			groups := out.Groups
 			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
 			any := false
 			for _, g := range groups {
@@ -46,62 +48,22 @@ Example:
 	}
 }
 
-// partChange is a part before and after; one of the two is empty when it comes or goes.
-type partChange struct {
-	name     string
-	old, new *generator.UserData
-}
-
-func (p partChange) verb() string {
-	switch {
-	case p.old == nil:
-		return "adds"
-	case p.new == nil:
-		return "removes"
-	}
-	return "changes"
-}
-
-// changedParts pairs the parts of the manifest with the planned ones by name, in the new order, those that go last.
-func changedParts(g *plan.Group) []partChange {
-	old := map[string]*generator.UserData{}
-	for _, p := range g.Ours() {
-		u := generator.UserData(p)
-		old[p.Name] = &u
-	}
-	var changes []partChange
-	kept := map[string]bool{}
-	for i := range g.Parts {
-		p := &g.Parts[i]
-		kept[p.Name] = true
-		if o := old[p.Name]; o == nil || *o != *p {
-			changes = append(changes, partChange{p.Name, o, p})
-		}
-	}
-	for _, p := range g.Ours() {
-		if !kept[p.Name] {
-			changes = append(changes, partChange{p.Name, old[p.Name], nil})
-		}
-	}
-	return changes
-}
-
 func printDiff(w io.Writer, g *plan.Group, color bool) error {
-	changes := changedParts(g)
+	changes := g.PartChanges()
 	if len(changes) == 0 {
 		_, err := fmt.Fprintf(w, "%s: the same parts in another order\n", g.Name)
 		return err
 	}
 	for _, p := range changes {
 		d := difflib.UnifiedDiff{
-			A: diffLines(p.old), B: diffLines(p.new),
+			A: diffLines(p.Old), B: diffLines(p.New),
 			FromFile: "/dev/null", ToFile: "/dev/null", Context: 3,
 		}
-		if p.old != nil {
-			d.FromFile = "a/" + g.Name + "/" + p.name
+		if p.Old != nil {
+			d.FromFile = "a/" + g.Name + "/" + p.Name
 		}
-		if p.new != nil {
-			d.ToFile = "b/" + g.Name + "/" + p.name
+		if p.New != nil {
+			d.ToFile = "b/" + g.Name + "/" + p.Name
 		}
 		text, err := difflib.GetUnifiedDiffString(d)
 		if err != nil {

@@ -165,7 +165,7 @@ func splitExec(args []string) (specs, command []string, err error) {
 
 // readClusterHooks reads and checks all specs. It fails after printing what is wrong.
 func readClusterHooks(c *cli.Context, names []string) ([]*clusterhooks.Doc, error) {
-	in := &inputs{sources: map[string][]byte{}, stderr: c.App.ErrWriter}
+	in := newInputs(false, c.App.ErrWriter)
 	var docs []*clusterhooks.Doc
 	var errs []error
 	for _, arg := range names {
@@ -180,18 +180,18 @@ func readClusterHooks(c *cli.Context, names []string) ([]*clusterhooks.Doc, erro
 				errs = append(errs, err)
 				continue
 			}
-			in.sources[name] = data
-			before := len(in.report.Findings)
-			found := clusterhooks.Decode(name, data, &in.report)
+			in.Sources[name] = data
+			before := len(in.Report.Findings)
+			found := clusterhooks.Decode(name, data, &in.Report)
 			docs = append(docs, found...)
-			if len(found) == 0 && len(in.report.Findings) == before && len(files) == 1 {
-				in.report.Errorf(report.Position{File: name}, "",
+			if len(found) == 0 && len(in.Report.Findings) == before && len(files) == 1 {
+				in.Report.Errorf(report.Position{File: name}, "",
 					fmt.Sprintf("such a document begins with apiVersion: %s and kind: %s", hookspec.APIVersion, clusterhooks.Kind),
 					"holds no cluster hooks")
 			}
 		}
 	}
-	clusterhooks.CheckNames(docs, &in.report)
+	clusterhooks.CheckNames(docs, &in.Report)
 	if len(errs) > 0 {
 		in.finish()
 		return nil, errors.Join(errs...)
@@ -212,7 +212,8 @@ func loadScripts(ctx context.Context, loader *source.Loader, d *clusterhooks.Doc
 func execError(c *cli.Context, err error) error {
 	var several *clusterhooks.ReportError
 	if errors.As(err, &several) {
-		in := &inputs{report: several.Report, stderr: c.App.ErrWriter}
+		in := newInputs(false, c.App.ErrWriter)
+		in.Report = several.Report
 		return in.finish()
 	}
 	var not *clusterhooks.NotStarted

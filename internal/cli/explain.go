@@ -118,18 +118,16 @@ func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, err
 	if err := in.needManifests("explain"); err != nil {
 		return nil, err
 	}
-	groups, _, err := in.lintPlan(c)
+	o, err := in.mergeOptions(c)
 	if err != nil {
 		return nil, err
 	}
-	if groups, err = onlyGroups(groups, c.StringSlice("group")); err != nil {
-		return nil, err
-	}
-	if err := in.sizes.read(c.Context, groups); err != nil {
+	out, err := in.merge(c, o)
+	if err != nil {
 		return nil, err
 	}
 	var all []explain.Input
-	for _, g := range groups {
+	for _, g := range out.Groups {
 		e, err := in.explain(g, opts)
 		if err != nil {
 			return nil, err
@@ -143,12 +141,12 @@ func (in *inputs) explain(g *plan.Group, opts cloudinit.Options) (explain.Input,
 	if opts.Version == (cloudinit.Version{}) {
 		opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
 	}
-	parts := partsOf(g)
-	size, err := g.Measure(in.sizes.nodeup(g))
+	parts := g.Merged()
+	size, err := g.Measure()
 	if err != nil {
 		return explain.Input{}, fmt.Errorf("instance group %s: %w", g.Name, err)
 	}
-	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.sources[g.Manifest.Name], Parts: parts})
+	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Sources[g.Manifest.Name], Parts: parts})
 	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: parts, Size: size,
 		Result: cloudinit.ReadParts(nil, g.Role, parts, opts),
 		Place: func(at cloudinit.At) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -72,7 +73,7 @@ func external(c *cli.Context) (map[string]string, error) {
 		return nil, err
 	}
 	var warnings bytes.Buffer
-	in := &inputs{sources: map[string][]byte{}, stderr: &warnings}
+	in := newInputs(false, &warnings)
 	if in.strict, err = queryBool(query, "strict"); err != nil {
 		return nil, err
 	}
@@ -109,6 +110,7 @@ func (in *inputs) readQuery(c *cli.Context, query map[string]string) error {
 	if err := refuseTwice(slices.Concat(specs, manifests)); err != nil {
 		errs = append(errs, err)
 	}
+	var read []plan.File
 	for i, name := range slices.Concat(specs, manifests) {
 		if name == "-" {
 			errs = append(errs, report.Hint("give text in spec or manifest", "standard input is the query, and no file"))
@@ -119,43 +121,43 @@ func (in *inputs) readQuery(c *cli.Context, query map[string]string) error {
 			errs = append(errs, err)
 			continue
 		}
-		in.add(name, data, i < len(specs))
+		read = append(read, plan.File{Name: name, Data: data, SpecsOnly: i < len(specs)})
 	}
 	for _, key := range []string{"spec", "manifest"} {
 		if s, ok := query[key]; ok {
-			in.add("query."+key, []byte(s), key == "spec")
+			read = append(read, plan.File{Name: "query." + key, Data: []byte(s), SpecsOnly: key == "spec"})
 		}
 	}
-	in.refuseSameGroup()
+	in.Read(read...)
 	return errors.Join(errs...)
 }
 
 // answer makes the result of a query, all but the warnings.
 func (in *inputs) answer(c *cli.Context, fetch bool) (map[string]string, error) {
-	if len(in.specs) == 0 && !in.report.HasErrors() {
+	if len(in.Specs) == 0 && !in.Report.HasErrors() {
 		return nil, report.Hint("add it to the query of the data source", "the query gives no hook specs: `specs` or `spec` is missing")
 	}
-	if len(in.manifests) == 0 && !in.report.HasErrors() {
+	if len(in.Manifests) == 0 && !in.Report.HasErrors() {
 		return nil, report.Hint("add it to the query of the data source", "the query gives no instance groups: `manifests` or `manifest` is missing")
 	}
-	groups, err := in.plan(c.Context, newOfflineLoader(c, fetch))
+	o, err := in.mergeOptions(c, plan.Sizes(report.Warning), plan.Arrival, plan.Removals)
 	if err != nil {
 		return nil, err
 	}
-	in.warnTakenOut(groups)
+	o.Loader, o.Write = newOfflineLoader(c, fetch), true
+	out, err := in.merge(c, o)
+	if err != nil {
+		return nil, err
+	}
 	parts, sums := map[string][]generator.UserData{}, map[string]string{}
-	for _, g := range groups {
+	for _, g := range out.Groups {
 		if _, twice := parts[g.Name]; twice {
 			return nil, report.Hint("query the clusters one by one", "there is an instance group %q in two clusters", g.Name)
 		}
 		parts[g.Name] = append([]generator.UserData{}, g.Parts...)
 		sums[g.Name] = fmt.Sprintf("%x", sha256.Sum256([]byte(marshal(parts[g.Name]))))
 	}
-	merged, err := in.merged(groups)
-	if err != nil {
-		return nil, err
-	}
-	manifest, err := in.joined(merged)
+	manifest, err := joined(out.Files)
 	if err != nil {
 		return nil, err
 	}

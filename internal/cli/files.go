@@ -136,11 +136,11 @@ type change struct {
 	data []byte
 }
 
-// write replaces files that were read, all or none. One that somebody has edited since then stays as it is.
-func (in *inputs) write(ctx context.Context, changes []change) error {
+// writeFiles replaces files that were read, all or none. One that somebody has edited since then stays as it is.
+func writeFiles(ctx context.Context, read map[string][]byte, changes []change) error {
 	var all []file.Change
 	for _, c := range changes {
-		all = append(all, file.Change{Name: c.name, Old: in.sources[c.name], New: c.data})
+		all = append(all, file.Change{Name: c.name, Old: read[c.name], New: c.data})
 	}
 	return fileErrors(file.Replace(ctx, all))
 }

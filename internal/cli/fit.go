@@ -34,21 +34,21 @@ Examples:
 }
 
 func fit(c *cli.Context) error {
-	in, groups, err := planned(c)
+	out, err := shown(c)
 	if err != nil {
 		return err
 	}
 	if c.Bool("write") {
-		changes, err := in.pack(groups)
+		changes, err := pack(out)
 		if err != nil {
 			return err
 		}
-		if err := in.write(c.Context, changes); err != nil {
+		if err := writeFiles(c.Context, out.Input.Sources, changes); err != nil {
 			return err
 		}
 	}
 	all := true
-	for _, g := range groups {
+	for _, g := range out.Groups {
 		if g.Size == nil {
 			continue
 		}
@@ -100,11 +100,11 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 }
 
 // pack returns the spec files with what the groups' remedies say written into them.
-func (in *inputs) pack(groups []*plan.Group) ([]change, error) {
+func pack(out *plan.Output) ([]change, error) {
 	compress := map[*hookspec.Doc][]string{}
 	var archive []*hookspec.Doc
 	touched := map[string]bool{}
-	for _, g := range groups {
+	for _, g := range out.Groups {
 		if g.Size == nil || g.Size.Remedy == nil || !g.Size.Remedy.Writable() {
 			continue
 		}
@@ -120,15 +120,15 @@ func (in *inputs) pack(groups []*plan.Group) ([]change, error) {
 		}
 	}
 	var changes []change
-	for _, file := range in.specFiles {
+	for _, file := range out.Input.SpecFiles {
 		if !touched[file] {
 			continue
 		}
 		if file == "-" {
 			return nil, report.Hint("give it as a file", "a spec on standard input cannot be written")
 		}
-		docs := slices.DeleteFunc(slices.Clone(in.specs), func(d *hookspec.Doc) bool { return d.File != file })
-		data, err := hookspec.Pack(in.sources[file], docs, compress, archive)
+		docs := slices.DeleteFunc(slices.Clone(out.Input.Specs), func(d *hookspec.Doc) bool { return d.File != file })
+		data, err := hookspec.Pack(out.Input.Sources[file], docs, compress, archive)
 		if err != nil {
 			return nil, err
 		}

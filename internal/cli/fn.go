@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"gopkg.in/yaml.v3"
 
-	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/krm"
 	"kopshook.dev/kopshook/internal/plan"
@@ -72,7 +71,7 @@ type function struct {
 func runFunction(c *cli.Context) (out []byte, results []krm.Result, err error) {
 	in, err := readFiles(c, nil)
 	if in == nil {
-		in = &inputs{sources: map[string][]byte{}, strict: c.Bool("strict")}
+		in = newInputs(c.Bool("strict"), c.App.ErrWriter)
 	}
 	f := &function{inputs: in, inList: map[string]bool{"": true, "-": true}}
 	f.addError(err)
@@ -91,7 +90,7 @@ func runFunction(c *cli.Context) (out []byte, results []krm.Result, err error) {
 	f.options(&fetch)
 	merged := f.merge(c.Context, data, newOfflineLoader(c, fetch))
 	results = f.results()
-	if !f.report.HasErrors() {
+	if !f.Report.HasErrors() {
 		data = merged
 	}
 	if out, err = f.list.Write(data, results); err != nil {
@@ -105,13 +104,13 @@ func runFunction(c *cli.Context) (out []byte, results []krm.Result, err error) {
 // addError takes err for a finding about no place, unless it is nil.
 func (f *function) addError(err error) {
 	if err != nil {
-		f.report.AddError(report.Position{}, "", err)
+		f.Report.AddError(report.Position{}, "", err)
 	}
 }
 
 // readList reads the list and the hook specs in it.
 func (f *function) readList(data []byte) {
-	f.sources["-"] = data
+	f.Sources["-"] = data
 	if len(bytes.TrimSpace(data)) == 0 {
 		f.addError(report.Hint("kustomize and kpt send one; see kopshook fn --help", "there is no %s on standard input", krm.Kind))
 		return
@@ -135,12 +134,12 @@ func (f *function) readList(data []byte) {
 			nodes = append(nodes, list.Config.Node)
 		}
 		return nodes
-	}, &f.report)
+	}, &f.Report)
 	switch {
 	case lists > 1:
 		f.list = nil
 		f.addError(report.Hint("send one", "standard input holds %d documents", lists))
-	case lists == 0 && !f.report.HasErrors():
+	case lists == 0 && !f.Report.HasErrors():
 		f.addError(fmt.Errorf("standard input is not a %s", krm.Kind))
 	}
 	if f.list == nil { // and so nobody asks where in it a spec stands
@@ -153,7 +152,7 @@ func (f *function) readList(data []byte) {
 			f.inList[d.File] = true
 		}
 	}
-	f.specs = append(f.specs, docs...)
+	f.Specs = append(f.Specs, docs...)
 }
 
 // options takes functionConfig for options, when it is no hook spec.
@@ -165,7 +164,7 @@ func (f *function) options(fetch *bool) {
 	line, col := config.Node.Line, config.Node.Column
 	pos := report.Position{File: "-", Line: line, Col: col}
 	if config.Kind != "ConfigMap" {
-		f.report.Errorf(pos, "kind", fmt.Sprintf("make it a hook spec (kind: %s), or a ConfigMap with options", hookspec.Kind),
+		f.Report.Errorf(pos, "kind", fmt.Sprintf("make it a hook spec (kind: %s), or a ConfigMap with options", hookspec.Kind),
 			"functionConfig is a %q", config.Kind)
 		return
 	}
@@ -173,12 +172,12 @@ func (f *function) options(fetch *bool) {
 	for key, s := range config.Options() {
 		option := known[key]
 		if option == nil {
-			f.report.Errorf(pos, "data."+key, "the options are strict and fetch", "functionConfig has the unknown option %q", key)
+			f.Report.Errorf(pos, "data."+key, "the options are strict and fetch", "functionConfig has the unknown option %q", key)
 			continue
 		}
 		on, err := strconv.ParseBool(s)
 		if err != nil {
-			f.report.Errorf(pos, "data."+key, `write "true" or "false"`, "option %s of functionConfig is %q", key, s)
+			f.Report.Errorf(pos, "data."+key, `write "true" or "false"`, "option %s of functionConfig is %q", key, s)
 		}
 		*option = on
 	}
@@ -186,83 +185,49 @@ func (f *function) options(fetch *bool) {
 
 // merge returns the list with all hooks merged; it is of use only when the report has no errors.
 func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) []byte {
-	if len(f.specs) == 0 && !f.report.HasErrors() {
+	if len(f.Specs) == 0 && !f.Report.HasErrors() {
 		f.addError(report.Hint("give them as functionConfig, as items, or with -f",
 			"there are no hook specs for the instance groups"))
 	}
-	file, err := instancegroups.Parse("-", data)
-	if err != nil {
-		f.addManifestError(err)
-		return nil
-	}
-	for _, w := range file.Warnings() {
-		f.addManifestFinding(report.Warning, w)
-	}
-	if f.report.HasErrors() {
-		return nil
-	}
-	groups := plan.Make(ctx, f.specs, []*plan.Manifest{{Name: "-", File: file}}, loader, &f.report)
-	f.addError(ctx.Err())
-	if !f.report.HasErrors() {
-		plan.CheckSizes(groups, func(*plan.Group) []byte { return nil }, report.Error, &f.report)
-		f.checkArrival(groups)
-	}
-	if f.report.HasErrors() {
+	in := &f.Input
+	if _, ok := in.AddManifest("-", data); !ok || in.Report.HasErrors() {
 		return nil
 	}
 	// one of several transformers knows its own spec alone
-	alone := f.list.Config != nil && f.list.Config.Kind == hookspec.Kind && len(f.specs) == 1
-	if !alone {
-		f.warnTakenOut(groups)
+	alone := f.list.Config != nil && f.list.Config.Kind == hookspec.Kind && len(f.Specs) == 1
+	o := plan.Options{Loader: loader, Strict: f.strict, Partial: alone, Write: true, Checks: []plan.Check{plan.Sizes(report.Error), plan.Arrival}}
+	if alone {
+		o.Checks = append(o.Checks, plan.OthersHooks)
+	} else {
+		o.Checks = append(o.Checks, plan.Removals)
 	}
-	for _, g := range groups {
-		if g.Unserved != "" || alone && len(g.Hooks) == 0 {
-			continue
-		}
-		if alone {
-			f.refuseOthersHooks(g)
-		}
-		g.SetUserData(g.PlannedUserData())
-	}
-	if f.report.HasErrors() {
-		return nil
-	}
-	merged, err := file.Bytes()
+	out, err := plan.Merge(ctx, in, o)
 	if err != nil {
-		f.addManifestError(err)
+		f.addError(err)
 		return nil
 	}
-	for _, g := range groups {
+	f.Report = out.Report
+	if f.Report.HasErrors() {
+		return nil
+	}
+	for _, g := range out.Groups {
 		if len(g.Parts) > 0 {
-			f.report.Add(report.Finding{Severity: report.Info, Position: report.Position{File: "-", Line: g.Line}, Path: "spec.additionalUserData",
+			f.Report.Add(report.Finding{Severity: report.Info, Position: report.Position{File: "-", Line: g.Line}, Path: "spec.additionalUserData",
 				Message: fmt.Sprintf("%s in %s of user data", count(len(g.Hooks), "hook"), count(len(g.Parts), "part"))})
 		}
 	}
-	return merged
-}
-
-// refuseOthersHooks finds hooks of an instance group that the spec in functionConfig does not have: most likely another
-// function has merged them before, and they would be lost.
-func (f *function) refuseOthersHooks(g *plan.Group) {
-	planned := map[string]bool{}
-	for _, p := range g.Parts {
-		planned[hookOfPart(p.Name)] = true
+	if len(out.Files) == 0 {
+		return data // there are no instance groups
 	}
-	for _, p := range g.Ours() {
-		if hook := hookOfPart(p.Name); hook != "" && !planned[hook] {
-			f.report.Errorf(report.Position{File: "-", Line: g.Line}, "spec.additionalUserData",
-				"give one function all specs of an instance group, with -f; a hook that is gone for good is taken out by kopshook merge",
-				"instance group %q has the hook %q already, which the spec in functionConfig does not have", g.Name, hook)
-		}
-	}
+	return out.Files[0].Data
 }
 
 // results returns what the report says. With strict, warnings are errors.
 func (f *function) results() []krm.Result {
-	f.settle()
+	f.Report.Settle(f.strict)
 	var results []krm.Result
-	for _, finding := range f.report.Findings {
-		if finding.Severity == report.Info && f.report.HasErrors() {
+	for _, finding := range f.Report.Findings {
+		if finding.Severity == report.Info && f.Report.HasErrors() {
 			continue // nothing was merged
 		}
 		list := f.list

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/plan"
 )
 
@@ -43,9 +43,9 @@ func printForecast(w io.Writer, groups []*plan.Group) error {
 func causes(g *plan.Group) []string {
 	var names []string
 	was, is := map[string]bool{}, map[string]bool{}
-	changes := changedParts(g)
+	changes := g.PartChanges()
 	for _, p := range changes {
-		hook := hookOfPart(p.name)
+		hook := hookOfPart(p.Name)
 		if hook == "" {
 			continue
 		}
@@ -53,8 +53,8 @@ func causes(g *plan.Group) []string {
 			names = append(names, hook)
 		}
 		// a hook whose weight changes has another part
-		was[hook] = was[hook] || p.old != nil
-		is[hook] = is[hook] || p.new != nil
+		was[hook] = was[hook] || p.Old != nil
+		is[hook] = is[hook] || p.New != nil
 	}
 	var texts []string
 	for _, name := range names {
@@ -76,13 +76,9 @@ func causes(g *plan.Group) []string {
 	return []string{"the order of the parts"}
 }
 
-// hookOfPart returns the hook that a part is made of, "" for those that all hooks share: hooks have kopshook-NNN-NAME.yaml.
+// hookOfPart returns the hook that a part is made of, "" for those that all hooks share.
 func hookOfPart(part string) string {
-	name, ok := strings.CutSuffix(strings.TrimPrefix(part, instancegroups.Prefix), ".yaml")
-	_, hook, numbered := strings.Cut(name, "-")
-	if !ok || !numbered {
-		return ""
-	}
+	_, hook, _ := generator.HookOfPart(part)
 	return hook
 }
 

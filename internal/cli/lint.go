@@ -147,7 +147,7 @@ func lintPrinter(c *cli.Context) (func([]report.Finding, *inputs) error, error) 
 	switch c.String("output") {
 	case "text":
 		return func(findings []report.Finding, in *inputs) error {
-			return report.Text(w, findings, report.TextOptions{Sources: in.sources, Mask: source.Mask, Snippets: isTerminal(w), Color: colored(w)})
+			return report.Text(w, findings, report.TextOptions{Sources: in.Sources, Mask: source.Mask, Snippets: isTerminal(w), Color: colored(w)})
 		}, nil
 	case "json":
 		return func(findings []report.Finding, _ *inputs) error { return report.JSON(w, findings, ruleInfos()) }, nil
@@ -197,72 +197,47 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var findings []lint.Finding
-	for i := range in.report.Findings {
-		if f := &in.report.Findings[i]; isDropped(f.Message) {
-			rule := lint.RuleOf("KH081")
-			f.Code = rule.Code
-			findings = append(findings, lint.Finding{Finding: *f, Rule: rule})
+	findings := in.takeDropped()
+	if len(in.Specs) == 0 && len(findings) == 0 {
+		if err := in.needManifests("lint"); err != nil {
+			return nil, nil, err
 		}
 	}
-	in.report.Findings = slices.DeleteFunc(in.report.Findings, func(f report.Finding) bool { return f.Code == "KH081" })
-	if len(in.manifests) == 0 && len(in.specs) == 0 && len(findings) == 0 && !in.report.HasErrors() {
-		return nil, nil, in.needManifests("lint")
-	}
-	groups, hooks, err := in.lintPlan(c)
+	o, err := in.mergeOptions(c)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := in.sizes.read(c.Context, groups); err != nil {
+	var hooks []hookspec.Resolved
+	o.Checks = []plan.Check{func(out *plan.Output) { hooks = plan.Hooks(c.Context, in.Specs, o.Loader, &out.Report) }}
+	out, err := in.merge(c, o)
+	if err != nil {
 		return nil, nil, err
 	}
-	for _, g := range groups {
-		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.sources[g.Manifest.Name], Parts: partsOf(g)}
+	for _, g := range out.Groups {
+		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Sources[g.Manifest.Name], Parts: g.Merged()}
 		if len(l.Parts) > 0 {
-			if l.Size, err = g.Measure(in.sizes.nodeup(g)); err != nil {
+			if l.Size, err = g.Measure(); err != nil {
 				return nil, nil, err
 			}
 		}
 		findings = append(findings, lint.Check(l, lint.Options{Options: opts})...)
 	}
-	for _, h := range hooks {
-		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &h, Source: in.sources[h.Doc.File]})...)
+	for i := range hooks {
+		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Source: in.Sources[hooks[i].Doc.File]})...)
 	}
 	return in, sortFindings(findings), nil
 }
 
-// isDropped tells the messages of documents that kops drops.
-func isDropped(message string) bool { return strings.HasPrefix(message, "kops drops this document") }
-
-// lintPlan plans what the specs say, if there are any. Without manifests there is nothing to select.
-func (in *inputs) lintPlan(c *cli.Context) (groups []*plan.Group, hooks []hookspec.Resolved, err error) {
-	if !in.report.HasErrors() {
-		loader := newLoader(c)
-		if len(in.manifests) > 0 {
-			groups = plan.Make(c.Context, in.specs, in.manifests, loader, &in.report)
+// takeDropped makes findings of lint's of the documents that kops drops: what else is wrong in a file keeps it from being
+// looked at.
+func (in *inputs) takeDropped() (findings []lint.Finding) {
+	in.Report.Findings = slices.DeleteFunc(in.Report.Findings, func(f report.Finding) bool {
+		if f.Code == lint.DroppedDocument {
+			findings = append(findings, lint.Finding{Finding: f, Rule: lint.RuleOf(f.Code)})
 		}
-		if !in.report.HasErrors() {
-			hooks = plan.Hooks(c.Context, in.specs, loader, &in.report)
-		}
-	}
-	if err := c.Context.Err(); err != nil {
-		return nil, nil, err
-	}
-	for _, g := range groups {
-		if len(in.specs) > 0 && g.Unserved == "" {
-			g.SetUserData(g.PlannedUserData())
-		}
-	}
-	return groups, hooks, in.finish()
-}
-
-// partsOf returns what the nodes of a group get, for the model of cloud-init.
-func partsOf(g *plan.Group) []cloudinit.Part {
-	var parts []cloudinit.Part
-	for _, p := range g.UserData() {
-		parts = append(parts, cloudinit.Part(p))
-	}
-	return parts
+		return f.Code == lint.DroppedDocument
+	})
+	return findings
 }
 
 // sortFindings orders findings by file and place, and says each once: instance groups may share hooks.
@@ -284,8 +259,8 @@ func sortFindings(findings []lint.Finding) []lint.Finding {
 func mend(c *cli.Context, in *inputs, findings []lint.Finding) (bool, error) {
 	var changes []change
 	total := 0
-	for _, m := range in.manifests {
-		old := in.sources[m.Name]
+	for _, m := range in.Manifests {
+		old := in.Sources[m.Name]
 		fixed, made := lint.Apply(m.Name, old, findings)
 		if made == 0 || bytes.Equal(fixed, old) {
 			continue
@@ -299,10 +274,10 @@ func mend(c *cli.Context, in *inputs, findings []lint.Finding) (bool, error) {
 	if total == 0 {
 		return false, nil
 	}
-	if err := in.write(c.Context, changes); err != nil {
+	if err := writeFiles(c.Context, in.Sources, changes); err != nil {
 		return false, err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "kopshook: mended %d of %d findings\n", total, len(findings))
+	fmt.Fprintf(c.App.ErrWriter, "kopshook: fixed %d of %d findings\n", total, len(findings))
 	return true, nil
 }
 

@@ -29,11 +29,12 @@ Example:
    kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: append(planFlags(), formatFlag("text", "json")),
 		Action: func(c *cli.Context) error {
-			in, groups, err := planned(c)
+			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Names(true))
 			if err != nil {
 				return err
 			}
-			rows := listRows(in.specs, groups)
+			groups := out.Groups
+			rows := listRows(out.Input.Specs, groups)
 			switch format := c.String("output"); format {
 			case "text":
 				return printMatrix(c.App.Writer, groups, rows)

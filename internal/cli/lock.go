@@ -136,10 +136,10 @@ func readSpecs(c *cli.Context, files []string) (*inputs, error) {
 		}
 	}
 	read := map[string]bool{}
-	for name := range in.sources {
+	for name := range in.Sources {
 		read[filepath.Clean(name)] = true
 	}
-	named := slices.Clone(in.specFiles)
+	named := slices.Clone(in.SpecFiles)
 	for _, d := range in.around {
 		named = append(named, d.File)
 	}
@@ -158,12 +158,12 @@ func readSpecs(c *cli.Context, files []string) (*inputs, error) {
 				return nil, err
 			}
 			if bytes.Contains(data, []byte("kind: "+hookspec.Kind)) || bytes.Contains(data, []byte(`"`+hookspec.Kind+`"`)) {
-				in.sources[other] = data
-				in.specs = append(in.specs, hookspec.Decode(other, data, &in.report)...)
+				in.Sources[other] = data
+				in.Specs = append(in.Specs, hookspec.Decode(other, data, &in.Report)...)
 			}
 			if bytes.Contains(data, []byte(clusterhooks.Kind)) {
-				in.sources[other] = data
-				in.around = append(in.around, clusterhooks.Decode(other, data, &in.report)...)
+				in.Sources[other] = data
+				in.around = append(in.around, clusterhooks.Decode(other, data, &in.Report)...)
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func readSpecs(c *cli.Context, files []string) (*inputs, error) {
 // namedSources lists the sources that the specs name, in their order, overrides and hooks that are off included.
 func (in *inputs) namedSources() []namedSource {
 	var all []namedSource
-	for _, d := range in.specs {
+	for _, d := range in.Specs {
 		add := func(name, path string, h *hookspec.Hook) {
 			if h.Source != nil {
 				p := path + ".source"
@@ -207,7 +207,7 @@ func (in *inputs) namedSources() []namedSource {
 	}
 	// a spec without remote sources still has its folder's lock file looked at
 	var files []string
-	for _, d := range in.specs {
+	for _, d := range in.Specs {
 		files = append(files, d.File)
 	}
 	for _, d := range in.around {
@@ -289,7 +289,7 @@ func (in *inputs) addSourceErrors(sources []namedSource, err error) error {
 			i := slices.IndexFunc(sources, func(s namedSource) bool { return s.Ref == ref.Ref })
 			at = sources[max(0, i)]
 		}
-		in.report.AddError(at.pos, at.path, err)
+		in.Report.AddError(at.pos, at.path, err)
 	}
 	if err != nil {
 		each(err)

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,7 +20,8 @@ func mergeCommand() *cli.Command {
 		UsageText: "kopshook merge [-f SPEC...] [-w] FILE... | -",
 		Description: `Prints the manifests with the hooks' user data merged into spec.additionalUserData; with -w, writes them in place,
 all or none. Nothing else in a manifest changes by a byte. Parts named kopshook-* are replaced, all others are kept:
-merging twice is merging once, and merging specs without hooks takes them out again.
+merging twice is merging once. On standard error it says what changes, by instance group and hook. --remove takes
+all hooks out of the manifests again.
 
 Examples:
    kopshook merge examples/gpu/hooks.yaml examples/mixed/cluster.yaml
@@ -25,6 +29,7 @@ Examples:
    kops get ig --name my.cluster -o yaml | kopshook merge -f hooks.yaml - | kops replace -f -`,
 		Flags: append(planFlags(),
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "write the files in place instead of printing them"},
+			&cli.BoolFlag{Name: "remove", Usage: "remove all parts named kopshook-*; no hook specs are needed"},
 		),
 		Action: merge,
 	}
@@ -32,71 +37,81 @@ Examples:
 
 func merge(c *cli.Context) error {
 	if c.Bool("write") && slices.Contains(c.Args().Slice(), "-") {
-		return report.Hint("leave -w away to print the result", "standard input cannot be written in place")
+		return report.Hint("remove -w to print the result", "standard input cannot be written in place")
 	}
-	in, groups, err := plannedChange(c)
+	out, err := changed(c, plan.Options{Write: true, Remove: c.Bool("remove")}, report.Error)
 	if err != nil {
 		return err
 	}
-	merged, err := in.merged(groups)
+	printHookChanges(c.App.ErrWriter, out)
+	if c.Bool("write") {
+		return writeFiles(c.Context, out.Input.Sources, changedFiles(out.Input.Sources, out.Files))
+	}
+	joined, err := joined(out.Files)
 	if err != nil {
 		return err
 	}
-	if !c.Bool("write") {
-		out, err := in.joined(merged)
-		if err != nil {
-			return err
-		}
-		_, err = c.App.Writer.Write(out)
-		return err
-	}
-	var changes []change
-	for _, m := range merged {
-		if !bytes.Equal(m.data, in.sources[m.name]) {
-			changes = append(changes, m)
-		}
-	}
-	return in.write(c.Context, changes)
+	_, err = c.App.Writer.Write(joined)
+	return err
 }
 
-// merged sets the planned user data and returns each manifest's new bytes.
-func (in *inputs) merged(groups []*plan.Group) ([]change, error) {
-	for _, g := range groups {
-		if g.Unserved == "" {
-			g.SetUserData(g.PlannedUserData())
+// changedFiles are those of the files that are not as they were.
+func changedFiles(old map[string][]byte, now []plan.File) []change {
+	var changes []change
+	for _, f := range now {
+		if !bytes.Equal(f.Data, old[f.Name]) {
+			changes = append(changes, change{f.Name, f.Data})
 		}
 	}
-	var out []change
-	for _, m := range in.manifests {
-		data, err := m.Bytes()
-		if err != nil {
-			in.addManifestError(err)
-			continue
+	return changes
+}
+
+// printHookChanges says what merging changes: a line for each hook, with the instance groups in which it changes so.
+func printHookChanges(w io.Writer, out *plan.Output) {
+	var texts []string
+	groups, label := map[string][]string{}, out.Labels()
+	for _, g := range out.Groups {
+		for _, c := range g.HookChanges() {
+			text := c.String()
+			if groups[text] == nil {
+				texts = append(texts, text)
+			}
+			groups[text] = append(groups[text], label(g))
 		}
-		out = append(out, change{name: m.Name, data: data})
 	}
-	return out, in.finish()
+	for _, text := range texts {
+		fmt.Fprintf(w, "%s: %s\n", report.OneLine(someGroups(groups[text])), report.OneLine(text))
+	}
+}
+
+// someGroups lists up to three names.
+func someGroups(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most-1], ", "), len(names)-most+1)
 }
 
 // joined is one stream of several manifests, in a form that kops reads: YAML documents split by lines of "---".
-func (in *inputs) joined(merged []change) ([]byte, error) {
+func joined(merged []plan.File) ([]byte, error) {
 	if len(merged) == 1 {
-		return merged[0].data, nil
+		return merged[0].Data, nil
 	}
 	var out []byte
 	for _, m := range merged {
-		if first := bytes.TrimLeft(m.data, " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
-			return nil, report.Hint("merge it by itself, or use -w", "%s: is JSON, which cannot be printed together with other files", display(m.name))
+		if first := bytes.TrimLeft(m.Data, " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
+			return nil, report.Hint("merge it by itself, or use -w", "%s: is JSON, which cannot be printed together with other files", display(m.Name))
 		}
 		if len(out) > 0 {
 			if !bytes.HasSuffix(out, []byte("\n")) {
 				out = append(out, '\n')
 			}
-			if !bytes.HasPrefix(m.data, []byte("---\n")) {
+			if !bytes.HasPrefix(m.Data, []byte("---\n")) {
 				out = append(out, "---\n"...)
 			}
 		}
-		out = append(out, m.data...)
+		out = append(out, m.Data...)
 	}
 	return out, nil
 }
@@ -106,46 +121,39 @@ func planFlags() []cli.Flag {
 	return append([]cli.Flag{specFlag(), strictFlag(), baseFlag()}, sourceFlags()...)
 }
 
-// planned reads the command's files and plans.
-func planned(c *cli.Context) (*inputs, []*plan.Group, error) {
+func baseFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "base", Usage: "size user data exactly: `[GROUP=]FILE` holds that of the group as " +
+		"kops update cluster --target=terraform wrote it; may be repeated"}
+}
+
+// planned reads the command's files and merges them. The command wants specs and manifests.
+func planned(c *cli.Context, o plan.Options, checks ...plan.Check) (*plan.Output, error) {
 	in, err := readInputs(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := in.needSpecs(c.Command.Name); err != nil {
-		return nil, nil, err
-	}
-	if err := in.needManifests(c.Command.Name); err != nil {
-		return nil, nil, err
-	}
-	groups, err := in.plan(c.Context, newLoader(c))
-	if err != nil {
-		return nil, nil, err
-	}
-	in.checkNames(c.Command.Name == "list")
-	return in, groups, in.finish()
-}
-
-// plannedChange is planned for commands that are about what merging changes.
-func plannedChange(c *cli.Context) (*inputs, []*plan.Group, error) {
-	in, groups, err := planned(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	in.warnTakenOut(groups)
-	return in, groups, in.finish()
-}
-
-// warnTakenOut tells of groups that lose all their hooks: most likely a spec was not given.
-func (in *inputs) warnTakenOut(groups []*plan.Group) {
-	remedy := "give all specs: with -f for each, as a folder, or in KOPSHOOK_FILES"
-	if in.strict {
-		remedy += "; if the hooks are gone for good, leave --strict away"
-	}
-	for _, g := range groups {
-		if old := g.Ours(); g.Unserved == "" && len(g.Hooks) == 0 && len(old) > 0 {
-			in.report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "spec.additionalUserData", remedy,
-				"instance group %q: no hooks for it any more, %s are taken out", g.Name, count(len(old), "part"))
+	if !o.Remove {
+		if err := in.needSpecs(c.Command.Name); err != nil {
+			return nil, err
 		}
 	}
+	if err := in.needManifests(c.Command.Name); err != nil {
+		return nil, err
+	}
+	said, err := in.mergeOptions(c, checks...)
+	if err != nil {
+		return nil, err
+	}
+	said.Write, said.Remove = o.Write, o.Remove
+	return in.merge(c, said)
+}
+
+// shown is planned for commands that show what there is: user data that is too large is a warning.
+func shown(c *cli.Context) (*plan.Output, error) {
+	return planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Names(false))
+}
+
+// changed is planned for commands that are about what merging changes.
+func changed(c *cli.Context, o plan.Options, tooLarge report.Severity, more ...plan.Check) (*plan.Output, error) {
+	return planned(c, o, append([]plan.Check{plan.Sizes(tooLarge), plan.Arrival, plan.Names(false), plan.Removals}, more...)...)
 }

@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"path"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 	"sigs.k8s.io/yaml"
 
@@ -41,7 +37,7 @@ Examples:
 }
 
 func render(c *cli.Context) error {
-	in, groups, err := planned(c)
+	out, err := shown(c)
 	if err != nil {
 		return err
 	}
@@ -54,11 +50,11 @@ func render(c *cli.Context) error {
 	}
 	switch format {
 	case "yaml", "json":
-		return renderParts(c, groups, format)
+		return renderParts(c, out.Groups, format)
 	case "mime":
-		return in.renderMIME(c, groups)
+		return renderMIME(c, out.Groups)
 	case "tree":
-		return renderTree(c, groups)
+		return renderTree(c, out.Groups)
 	}
 	return unknownFormat(c)
 }
@@ -94,72 +90,15 @@ const nodeupPlaceholder = `#!/bin/sh
 # kops puts its own nodeup.sh here. With --base FILE, a user-data file that kops wrote, it is the real one.
 `
 
-func (in *inputs) renderMIME(c *cli.Context, groups []*plan.Group) error {
+func renderMIME(c *cli.Context, groups []*plan.Group) error {
 	if len(groups) != 1 {
 		return report.Hint("choose one with --group NAME", "-o mime prints the message of one instance group, not of %d", len(groups))
 	}
 	g := groups[0]
-	nodeup := in.sizes.nodeup(g)
+	nodeup := g.Nodeup
 	if nodeup == nil {
 		nodeup = []byte(nodeupPlaceholder)
 	}
-	if g.Unserved == "" {
-		g.SetUserData(g.PlannedUserData())
-	}
-	var parts []cloudinit.Part
-	for _, p := range g.UserData() {
-		parts = append(parts, cloudinit.Part(p))
-	}
-	_, err := c.App.Writer.Write(cloudinit.Message(nodeup, g.Role, parts))
+	_, err := c.App.Writer.Write(cloudinit.Message(nodeup, g.Role, g.Merged()))
 	return err
-}
-
-// onlyGroups keeps the groups whose name matches one of the globs; no globs keep all.
-func onlyGroups(groups []*plan.Group, globs []string) ([]*plan.Group, error) {
-	if len(globs) == 0 {
-		return groups, nil
-	}
-	var kept []*plan.Group
-	matched := map[string]bool{}
-	for _, g := range groups {
-		keep := false
-		for _, glob := range globs {
-			ok, err := path.Match(glob, g.Name)
-			if err != nil {
-				return nil, report.Hint("write it as in gpu-*", "--group %q: %w", glob, err)
-			}
-			if ok {
-				matched[glob], keep = true, true
-			}
-		}
-		if keep {
-			kept = append(kept, g)
-		}
-	}
-	for _, glob := range globs {
-		if !matched[glob] {
-			var names []string
-			for _, g := range groups {
-				names = append(names, g.Name)
-			}
-			remedy := "the manifests have " + someNames(names)
-			if near := report.Nearest(glob, names); near != "" {
-				remedy = fmt.Sprintf("did you mean `%s`?", near)
-			}
-			return nil, report.Hint(remedy, "no instance group matches --group %q", glob)
-		}
-	}
-	return kept, nil
-}
-
-// someNames lists names, the first of many.
-func someNames(names []string) string {
-	const most = 10
-	switch {
-	case len(names) == 0:
-		return "no instance groups"
-	case len(names) > most:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }

@@ -150,12 +150,12 @@ func readStatuses(c *cli.Context, files []string) ([]nodestatus.Status, error) {
 	for _, name := range files {
 		data, err := readInput(c.Context, name, c.App.Reader)
 		if err != nil {
-			in.report.AddError(report.Position{}, "", err)
+			in.Report.AddError(report.Position{}, "", err)
 			continue
 		}
 		s, err := nodestatus.Parse(data)
 		if err != nil {
-			in.report.AddError(report.Position{File: name}, "", err)
+			in.Report.AddError(report.Position{File: name}, "", err)
 			continue
 		}
 		list = append(list, s)

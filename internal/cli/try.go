@@ -183,15 +183,15 @@ func tryGroup(c *cli.Context) (*plan.Group, []cloudinit.Part, error) {
 	if err := in.needManifests("try"); err != nil {
 		return nil, nil, err
 	}
-	groups, err := in.plan(c.Context, newLoader(c))
+	o := plan.Options{Loader: newLoader(c), Strict: in.strict, Checks: []plan.Check{plan.Sizes(report.Warning), plan.Arrival}}
+	if name := c.String("group"); name != "" {
+		o.Only = []string{name}
+	}
+	out, err := in.merge(c, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	if name := c.String("group"); name != "" {
-		if groups, err = onlyGroups(groups, []string{name}); err != nil {
-			return nil, nil, err
-		}
-	}
+	groups := out.Groups
 	if len(groups) > 1 {
 		if some := slices.DeleteFunc(slices.Clone(groups), func(g *plan.Group) bool { return len(g.Parts) == 0 && len(g.Ours()) == 0 }); len(some) > 0 {
 			groups = some
@@ -205,17 +205,10 @@ func tryGroup(c *cli.Context) (*plan.Group, []cloudinit.Part, error) {
 		return nil, nil, report.Hint("choose one with --group NAME", "one instance group is booted at a time; there are %s", strings.Join(names, ", "))
 	}
 	g := groups[0]
-	if reason, cannot := g.CannotServe(); cannot {
+	if reason := g.Unsupported(); reason != "" {
 		return nil, nil, fmt.Errorf("instance group %q cannot be booted here: %s", g.Name, reason)
 	}
-	if len(in.specs) > 0 {
-		g.SetUserData(g.PlannedUserData())
-	}
-	var parts []cloudinit.Part
-	for _, p := range g.UserData() {
-		parts = append(parts, cloudinit.Part(p))
-	}
-	return g, parts, nil
+	return g, g.Merged(), nil
 }
 
 // trial boots a machine and tells what happens.

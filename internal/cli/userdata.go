@@ -34,13 +34,7 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 		if err != nil {
 			return false, err
 		}
-		if g.Unserved == "" {
-			g.SetUserData(g.PlannedUserData())
-		}
-		var want []cloudinit.Part
-		for _, p := range g.UserData() {
-			want = append(want, cloudinit.Part(p))
-		}
+		want := g.Merged()
 		if bytes.Equal(data, cloudinit.Message(nodeup, g.Role, want)) {
 			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", display(name), g.Name)
 			continue

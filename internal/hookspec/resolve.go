@@ -255,3 +255,15 @@ func addOnce(r *report.Report, f report.Finding) {
 		r.Add(f)
 	}
 }
+
+// HookNames returns what the spec's hooks are called on nodes, those that are not enabled too.
+func (d *Doc) HookNames() []string {
+	var names []string
+	for i := range d.Spec.Spec.Hooks {
+		h := &d.Spec.Spec.Hooks[i]
+		for _, phase := range h.phases() {
+			names = append(names, h.nameIn(phase))
+		}
+	}
+	return names
+}

@@ -15,7 +15,7 @@ func (p *pass) checkGroup() {
 	}
 	pos := report.Position{File: p.g.File}
 	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData")
-	if reason, cannot := p.g.CannotServe(); cannot {
+	if reason := p.g.Unsupported(); reason != "" {
 		p.add("KH083", pos, fmt.Sprintf("additionalUserData does not reach the nodes of %q, or breaks them: %s", p.g.Name, reason))
 	}
 	s := p.g.Size

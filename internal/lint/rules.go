@@ -41,6 +41,9 @@ func Known(code string) bool {
 	return false
 }
 
+// DroppedDocument is the code of the rule that the files are read with, not lint itself.
+const DroppedDocument = "KH081"
+
 var rules = [...]Rule{
 	// parts
 	{"KH001", "type-refused", report.Error, "kops refuses the part's type", "use text/x-shellscript, text/cloud-config or text/cloud-boothook"},
@@ -101,7 +104,7 @@ var rules = [...]Rule{
 	{"KH070", "secret", report.Error, "a secret in user data", "let the node fetch it with its own identity, from a secret store or a bucket"},
 	// kops
 	{"KH080", "kops-has-a-field", report.Info, "kops has a field for this", "use the field: kops does it on every boot, before the kubelet, and outside of the size limit"},
-	{"KH081", "document-dropped", report.Error, "kops drops a document of the file", "separate documents by lines that are exactly ---"},
+	{DroppedDocument, "document-dropped", report.Error, "kops drops a document of the file", "separate documents by lines that are exactly ---"},
 	{"KH082", "size", report.Warning, "the user data takes most of what the cloud takes, or more", "kopshook fit says what can be made smaller"},
 	{"KH083", "cannot-run-here", report.Error, "user data does not reach these nodes, or breaks them", "leave the group without additionalUserData"},
 }

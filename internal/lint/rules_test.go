@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -137,8 +138,9 @@ func lintExample(t *testing.T, text string) []Finding {
 	}
 	f, err := instancegroups.Parse(name, data)
 	if err != nil {
-		if strings.Contains(err.Error(), "kops drops this document") {
-			return []Finding{{Finding: report.Finding{Code: "KH081", Position: report.Position{Line: 1}}, Rule: RuleOf("KH081")}}
+		var dropped *instancegroups.Error
+		if errors.As(err, &dropped) && dropped.Dropped {
+			return []Finding{{Finding: report.Finding{Code: DroppedDocument, Position: report.Position{Line: 1}}, Rule: RuleOf(DroppedDocument)}}
 		}
 		t.Fatal(err)
 	}

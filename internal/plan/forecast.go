@@ -9,7 +9,7 @@ import (
 
 // Changes says whether the planned user data differs from what the manifest holds, by decoded content.
 func (g *Group) Changes() bool {
-	return g.Unserved == "" && !slices.Equal(g.Ours(), g.PlannedUserData())
+	return !g.Stays() && !slices.Equal(g.Ours(), g.Parts)
 }
 
 // Machines returns how many machines the group may have: minSize to maxSize, with kops' defaults for those that are

@@ -5,6 +5,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/kops/pkg/apis/kops"
@@ -12,6 +13,7 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/source"
@@ -41,11 +43,19 @@ type Group struct {
 	Parts []generator.UserData
 	// Runtime names the templates, "" when there are no hooks.
 	Runtime string
-	// Size is what the group's user data takes, nil before CheckSizes and without hooks.
+	// Nodeup is the script that kops puts before all parts, nil when it is not known.
+	Nodeup []byte
+	// Size is what the group's user data takes, nil before Sizes has looked and without hooks.
 	Size *budget.Result
-	// Unserved says why selected hooks are not given to the group, "" when they are. The group then stays as it is.
-	Unserved string
+	// Skipped says why selected hooks are not given to the group, "" when they are. The group then stays as it is.
+	Skipped string
+
+	asIs  bool // nobody said anything about its hooks
+	diffs *diffs
 }
+
+// Stays says whether merging leaves the group as it is.
+func (g *Group) Stays() bool { return g.asIs || g.Skipped != "" }
 
 // Make plans for all instance groups of the manifests, in their order. What it has to say goes to r; the plan is of use only when r has no
 // errors.
@@ -81,11 +91,49 @@ func Selectable(ig *instancegroups.Group) hookspec.Group {
 	return hookspec.Group{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role, Labels: ig.Labels, NodeLabels: ig.NodeLabels}
 }
 
-// PlannedUserData returns the group's parts as kops' type.
+// PlannedUserData is Parts in kops' type.
 func (g *Group) PlannedUserData() []kops.UserData {
 	var parts []kops.UserData
 	for _, p := range g.Parts {
 		parts = append(parts, kops.UserData(p))
+	}
+	return parts
+}
+
+// Ours returns the parts of the group's hooks that the manifest holds.
+func (g *Group) Ours() []generator.UserData {
+	var ours []generator.UserData
+	for _, p := range g.Object.Spec.AdditionalUserData {
+		if strings.HasPrefix(p.Name, instancegroups.Prefix) {
+			ours = append(ours, generator.UserData(p))
+		}
+	}
+	return ours
+}
+
+// Own returns the parts that are the user's own.
+func (g *Group) Own() []generator.UserData {
+	var own []generator.UserData
+	for _, p := range g.UserData() {
+		if !strings.HasPrefix(p.Name, instancegroups.Prefix) {
+			own = append(own, generator.UserData(p))
+		}
+	}
+	return own
+}
+
+// Merged returns what nodes get after merging, for the model of cloud-init: the user's own parts, then ours. A group
+// that stays as it is has its parts in the manifest's order.
+func (g *Group) Merged() []cloudinit.Part {
+	var parts []cloudinit.Part
+	if g.Stays() {
+		for _, p := range g.Object.Spec.AdditionalUserData {
+			parts = append(parts, cloudinit.Part(p))
+		}
+		return parts
+	}
+	for _, p := range slices.Concat(g.Own(), g.Parts) {
+		parts = append(parts, cloudinit.Part(p))
 	}
 	return parts
 }
@@ -109,6 +157,7 @@ type planner struct {
 	broken  map[source.Ref]bool
 	known   map[hookKey]knownHook
 	memo    generator.Memo
+	diffs   diffs
 }
 
 func newPlanner(ctx context.Context, loader Loader, r *report.Report) *planner {
@@ -117,7 +166,7 @@ func newPlanner(ctx context.Context, loader Loader, r *report.Report) *planner {
 }
 
 func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
-	g := &Group{Group: ig, Manifest: m}
+	g := &Group{Group: ig, Manifest: m, diffs: &p.diffs}
 	who := Selectable(ig)
 	var chosen []*hookspec.Doc
 	exact := false
@@ -136,7 +185,7 @@ func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Gr
 		}
 	}
 	p.serve(g, exact)
-	if g.Unserved != "" || p.report.HasErrors() {
+	if g.Skipped != "" || p.report.HasErrors() {
 		return g
 	}
 	p.prefetch(g.Hooks)
@@ -171,8 +220,8 @@ func (p *planner) serve(g *Group, exact bool) {
 		}
 		p.report.Add(f)
 	}
-	if reason, no := g.CannotServe(); no {
-		g.Unserved = reason
+	if reason := g.Unsupported(); reason != "" {
+		g.Skipped = reason
 		g.Hooks = nil
 		say("leave it out with excludeNames in the spec's selector", "hooks cannot be served: %s", reason)
 		return
@@ -194,15 +243,4 @@ func (p *planner) serve(g *Group, exact bool) {
 
 func (g *Group) position() report.Position {
 	return report.Position{File: g.Manifest.Name, Line: g.Line}
-}
-
-// Ours returns the parts of the manifest that kopshook made.
-func (g *Group) Ours() []kops.UserData {
-	var ours []kops.UserData
-	for _, p := range g.Group.UserData() {
-		if strings.HasPrefix(p.Name, instancegroups.Prefix) {
-			ours = append(ours, p)
-		}
-	}
-	return ours
 }

@@ -62,6 +62,24 @@ func planned(t *testing.T, specs, groups []string, l plan.Loader) ([]*plan.Group
 	return made, said
 }
 
+// merged merges specs into groups. The loader is loader, unless o has one.
+func merged(t *testing.T, specs, groups []string, o plan.Options) *plan.Output {
+	t.Helper()
+	var in plan.Input
+	for i, s := range specs {
+		in.Read(plan.File{Name: fmt.Sprintf("hooks%d.yaml", i), Data: []byte(s), SpecsOnly: true})
+	}
+	in.Read(plan.File{Name: "ig.yaml", Data: []byte(strings.Join(groups, "---\n"))})
+	if o.Loader == nil {
+		o.Loader = &loader{}
+	}
+	out, err := plan.Merge(t.Context(), &in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 const script = `[{name: %s, script: "#!/bin/sh\n:\n"}]`
 
 func TestMake(t *testing.T) {
@@ -170,11 +188,11 @@ func TestSourcesWithoutAnInterpreterAreRefused(t *testing.T) {
 	}
 }
 
-func TestGroupsThatCannotBeServedStayAsTheyAre(t *testing.T) {
+func TestUnsupportedGroupsStayAsTheyAre(t *testing.T) {
 	groups, said := planned(t, []string{spec("one", "{roles: [Node]}", fmt.Sprintf(script, "a"))},
 		[]string{groupOf("win", "Node", "  image: 1/flatcar-stable\n")}, &loader{})
-	if g := groups[0]; g.Unserved == "" || len(g.Parts) != 0 || g.Changes() {
-		t.Errorf("unserved for %q, with %d parts", g.Unserved, len(g.Parts))
+	if g := groups[0]; g.Skipped == "" || len(g.Parts) != 0 || g.Changes() {
+		t.Errorf("skipped for %q, with %d parts", g.Skipped, len(g.Parts))
 	}
 	if len(said) != 1 || !strings.Contains(said[0], `warning: instance group "win": hooks cannot be served: `) {
 		t.Errorf("said %q", said)
@@ -205,18 +223,16 @@ func TestForecast(t *testing.T) {
 func TestSizesAreSaidForEachGroup(t *testing.T) {
 	cluster := "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {name: c.example.com}\nspec: {cloudProvider: aws}\n"
 	big := "{name: big, script: \"#!/bin/sh\\n: " + strings.Repeat("x", 17_000) + "\\n\"}"
-	groups, _ := planned(t, []string{spec("one", "{roles: [Node]}", "["+big+"]")},
-		[]string{groupOf("n1", "Node", ""), groupOf("n2", "Node", ""), cluster}, &loader{})
-	var r report.Report
-	plan.CheckSizes(groups, func(*plan.Group) []byte { return nil }, report.Error, &r)
+	out := merged(t, []string{spec("one", "{roles: [Node]}", "["+big+"]")}, []string{groupOf("n1", "Node", ""), groupOf("n2", "Node", ""), cluster},
+		plan.Options{Checks: []plan.Check{plan.Sizes(report.Error)}})
 	var said []string
-	for _, f := range r.Findings {
+	for _, f := range out.Report.Findings {
 		said = append(said, fmt.Sprintf("%s: %s", f.Position, f.Severity))
 	}
 	if diff := cmp.Diff([]string{"ig.yaml:1: error", "ig.yaml:9: error"}, said); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	for _, g := range groups {
+	for _, g := range out.Groups {
 		if g.Size == nil || g.Size.Verdict != budget.TooLarge {
 			t.Errorf("%s: size is %+v", g.Name, g.Size)
 		}

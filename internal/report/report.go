@@ -98,3 +98,13 @@ func (r *Report) Sort() {
 	})
 	r.Findings = slices.Compact(r.Findings)
 }
+
+// Settle sorts the findings. With strict, warnings become errors.
+func (r *Report) Settle(strict bool) {
+	r.Sort()
+	for i := range r.Findings {
+		if f := &r.Findings[i]; strict && f.Severity == Warning {
+			f.Severity = Error
+		}
+	}
+}

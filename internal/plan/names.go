@@ -1,4 +1,4 @@
-package cli
+package plan
 
 import (
 	"fmt"
@@ -6,22 +6,22 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/internal/hookspec"
-	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// checkNames tells of names in selectors, without wildcards, that no instance group has. People often give some of the
-// instance groups only, so that may be right: list, which is there to compare the two, warns of all; other commands
-// mention what is most likely a slip, where a group is called nearly so that the spec does not select. A spec that
-// selects nothing at all is the plan's to warn of.
-func (in *inputs) checkNames(all bool) {
+// Names reports names in selectors, without wildcards, that no instance group has. People often give some of the
+// instance groups only, so that may be right: with all, it warns of each, else it mentions what is most likely a slip, a
+// group with nearly that name that the spec does not select. A spec that selects nothing at all is a warning of Make's.
+func Names(all bool) Check { return func(out *Output) { out.checkNames(all) } }
+
+func (out *Output) checkNames(all bool) {
 	var groups []hookspec.Group
-	for _, m := range in.manifests {
+	for _, m := range out.Input.Manifests {
 		for _, g := range m.Groups() {
-			groups = append(groups, plan.Selectable(g))
+			groups = append(groups, Selectable(g))
 		}
 	}
-	for _, d := range in.specs {
+	for _, d := range out.Input.Specs {
 		s := d.Spec.Spec.Selector
 		if s == nil {
 			continue
@@ -48,12 +48,12 @@ func (in *inputs) checkNames(all bool) {
 				Message: fmt.Sprintf("spec %q: no instance group here is called %q", d.Spec.Metadata.Name, name)}
 			if all {
 				f.Severity = report.Warning
-				f.Remedy = "give the manifest that has it, or take the name away"
+				f.Remedy = "give the manifest that has it, or remove the name"
 			}
 			if near != "" {
 				f.Remedy = fmt.Sprintf("did you mean %q?", near)
 			}
-			in.report.Add(f)
+			out.Report.Add(f)
 		}
 	}
 }

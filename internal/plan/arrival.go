@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Arrival warns of parts of the user's own for which the hooks beside them do not arrive on the nodes: those nodes
+// joined before the hooks came, and would not any more. Groups without such parts cost nothing, and what does not fit is
+// not looked into.
+func Arrival(out *Output) {
+	for _, g := range out.Groups {
+		own := len(g.Own())
+		if len(g.Parts) == 0 || own == 0 || g.Size != nil && g.Size.Verdict == budget.TooLarge {
+			continue
+		}
+		parts := g.Merged()
+		version := cloudinit.VersionOf(g.Object.Spec.Image)
+		loss := cloudinit.ReadParts(nil, g.Role, parts, cloudinit.Options{Version: version}).Hinders(own)
+		if loss == nil {
+			continue
+		}
+		if f, ok := lossFinding(g, parts, loss, out.Input.Sources[g.Manifest.Name]); ok {
+			out.Report.Add(f)
+		}
+	}
+}
+
+// lossFinding describes a loss as lint does, at its place in source, the user's file. There is none where a comment of the
+// user's switches off what lint has to say: an image may have more than the model knows of, such as the user that a file is
+// for.
+func lossFinding(g *Group, parts []cloudinit.Part, loss *cloudinit.Loss, source []byte) (report.Finding, bool) {
+	lintErrors := func(source []byte) []lint.Finding {
+		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: source, Parts: parts}
+		return slices.DeleteFunc(lint.Check(l, lint.Options{}), func(f lint.Finding) bool {
+			return f.Severity != report.Error || f.Col == 0 // hooks have no place in the file
+		})
+	}
+	found := lintErrors(source)
+	if len(found) == 0 && len(lintErrors(nil)) > 0 {
+		return report.Finding{}, false
+	}
+	f := report.Finding{Severity: report.Warning, Position: g.position(), Path: "spec.additionalUserData",
+		Message: fmt.Sprintf("%s is lost: %s", loss.What, loss.Why), Remedy: "run kopshook lint"}
+	if len(found) > 0 {
+		best := found[0]
+		place := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: source, Parts: parts}).Of(loss.By)
+		if i := slices.IndexFunc(found, func(f lint.Finding) bool { return f.Line == place.Line }); i >= 0 {
+			best = found[i]
+		}
+		f.Position, f.Message, f.Remedy = best.Position, best.Message, best.Remedy+"; kopshook lint says more"
+	}
+	if loss.Kind != cloudinit.Overwritten {
+		f.Message = "the hooks do not arrive: " + f.Message
+	}
+	f.Message = fmt.Sprintf("instance group %q: %s", g.Name, f.Message)
+	return f, true
+}

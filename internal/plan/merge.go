@@ -1,0 +1,208 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Options say how Merge merges. The zero value reads no sources, looks at nothing besides, and writes nothing.
+type Options struct {
+	Loader Loader   // reads what source: names
+	Only   []string // globs: only the instance groups with such names; none is all
+	Base   []Base   // the user data that kops made, for exact sizes
+	Strict bool     // warnings are errors
+	Checks []Check  // looks at the result
+
+	// Remove takes kopshook's parts out, whatever the specs say.
+	Remove bool
+	// Partial says that there may be more specs than these: groups that they do not select stay as they are.
+	Partial bool
+	// Write makes the new bytes of the manifests.
+	Write bool
+}
+
+// Base is user data that kops made for an instance group.
+type Base struct {
+	Group string // "" is all
+	File  string
+	Data  []byte
+}
+
+// Check is a look at a result. It reports what it finds.
+type Check func(*Output)
+
+// Output is what merging comes to.
+type Output struct {
+	Input  *Input
+	Groups []*Group
+	// Files are the manifests with their new bytes, where Options.Write asks for them and nothing is wrong.
+	Files []File
+	// Report holds all that there is to say, sorted. With errors in it, the rest may not be complete.
+	Report report.Report
+
+	options Options
+}
+
+// Merge decides what each instance group gets and what that means. It is pure but for the sources that the loader reads.
+// Its error is that of ctx alone: whatever is wrong with the input is in the report.
+func Merge(ctx context.Context, in *Input, o Options) (*Output, error) {
+	out := &Output{Input: in, options: o}
+	out.Report.Merge(&in.Report)
+	if !out.Report.HasErrors() && len(in.Manifests) > 0 {
+		out.plan(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !out.Report.HasErrors() {
+		for _, check := range o.Checks {
+			check(out)
+		}
+		if o.Write {
+			out.write()
+		}
+	}
+	out.Report.Settle(o.Strict)
+	return out, nil
+}
+
+func (out *Output) plan(ctx context.Context) {
+	o := &out.options
+	specs := out.Input.Specs
+	if o.Remove {
+		specs = nil
+	}
+	groups := Make(ctx, specs, out.Input.Manifests, o.Loader, &out.Report)
+	for _, g := range groups {
+		g.asIs = len(specs) == 0 && !o.Remove || o.Partial && len(g.Hooks) == 0
+	}
+	if out.Report.HasErrors() {
+		return
+	}
+	var err error
+	if out.Groups, err = Only(groups, o.Only); err == nil {
+		err = setBases(out.Groups, o.Base)
+	}
+	if err != nil {
+		out.Report.AddError(report.Position{}, "", err)
+	}
+}
+
+// write makes the new bytes of the manifests.
+func (out *Output) write() {
+	for _, g := range out.Groups {
+		if !g.Stays() {
+			g.SetUserData(g.PlannedUserData())
+		}
+	}
+	out.Files = Bytes(out.Input.Manifests, &out.Report)
+}
+
+// Bytes returns the manifests with what was set in them.
+func Bytes(manifests []*Manifest, r *report.Report) []File {
+	var files []File
+	for _, m := range manifests {
+		data, err := m.Bytes()
+		if err != nil {
+			addManifestError(r, err)
+			continue
+		}
+		files = append(files, File{Name: m.Name, Data: data})
+	}
+	return files
+}
+
+// Only keeps the groups whose name matches one of the globs; no globs keep all.
+func Only(groups []*Group, globs []string) ([]*Group, error) {
+	if len(globs) == 0 {
+		return groups, nil
+	}
+	var kept []*Group
+	matched := map[string]bool{}
+	for _, g := range groups {
+		keep := false
+		for _, glob := range globs {
+			ok, err := path.Match(glob, g.Name)
+			if err != nil {
+				return nil, report.Hint("write it as in gpu-*", "--group %q: %w", glob, err)
+			}
+			if ok {
+				matched[glob], keep = true, true
+			}
+		}
+		if keep {
+			kept = append(kept, g)
+		}
+	}
+	for _, glob := range globs {
+		if !matched[glob] {
+			names := groupNames(groups)
+			remedy := "the manifests have " + someNames(names)
+			if near := report.Nearest(glob, names); near != "" {
+				remedy = fmt.Sprintf("did you mean `%s`?", near)
+			}
+			return nil, report.Hint(remedy, "no instance group matches --group %q", glob)
+		}
+	}
+	return kept, nil
+}
+
+func groupNames(groups []*Group) []string {
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// someNames lists names, the first of many.
+func someNames(names []string) string {
+	const most = 10
+	switch {
+	case len(names) == 0:
+		return "no instance groups"
+	case len(names) > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// setBases gives each group the script of kops' own that the user data of its base begins with.
+func setBases(groups []*Group, bases []Base) error {
+	var roles []string
+	for _, g := range groups {
+		if len(g.Parts) > 0 && g.Role != "Bastion" && !slices.Contains(roles, g.Role) {
+			roles = append(roles, g.Role)
+		}
+	}
+	for _, b := range bases {
+		names := groupNames(groups)
+		if b.Group != "" && !slices.Contains(names, b.Group) {
+			return report.Hint("name one of "+strings.Join(names, ", "), "--base %s=%s: there is no instance group %q", b.Group, b.File, b.Group)
+		}
+		if b.Group == "" && len(roles) > 1 {
+			return report.Hint("give each its own: --base GROUP=FILE",
+				"--base %s: groups of roles %s differ in what kops writes", b.File, strings.Join(roles, " and "))
+		}
+		script, err := cloudinit.Nodeup(b.Data)
+		if err != nil {
+			return report.Hint("give a file such as data/aws_launch_template_GROUP.CLUSTER_user_data", "%s: %w", report.Position{File: b.File}, err)
+		}
+		for _, g := range groups {
+			if b.Group == g.Name || b.Group == "" && !hasOwnBase(bases, g.Name) {
+				g.Nodeup = script
+			}
+		}
+	}
+	return nil
+}
+
+func hasOwnBase(bases []Base, group string) bool {
+	return slices.ContainsFunc(bases, func(b Base) bool { return b.Group == group })
+}
