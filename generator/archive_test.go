@@ -60,7 +60,7 @@ func TestArchiveOfAnotherHookIsAnother(t *testing.T) {
 	a.Scripts = []Script{{"script", []byte("#!/bin/sh\necho b\n")}}
 	second := mustGenerate(t, gpuGroup, a)[1].Content
 	hash := func(s string) string {
-		_, rest, _ := strings.Cut(s, "echo ")
+		_, rest, _ := strings.Cut(s, "\necho ")
 		h, _, _ := strings.Cut(rest, " ")
 		return h
 	}

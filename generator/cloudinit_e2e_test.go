@@ -252,7 +252,15 @@ func TestShellIsClean(t *testing.T) {
 			}
 		}
 	}
-	if out, err := exec.Command("shellcheck", append([]string{"-s", "sh"}, scripts...)...).CombinedOutput(); err != nil {
+	// as they are kept, with what shellcheck is to pass over, which nodes do not get; then as they are generated
+	kept, err := filepath.Glob("../templates/v1/*.sh")
+	if err != nil || len(kept) == 0 {
+		t.Fatal(kept, err)
+	}
+	if out, err := exec.Command("shellcheck", append([]string{"-s", "sh"}, kept...)...).CombinedOutput(); err != nil {
+		t.Errorf("%v: this needs shellcheck (apt-get install shellcheck)\n%s", err, out)
+	}
+	if out, err := exec.Command("shellcheck", append([]string{"-s", "sh", "-e", "SC1091,SC2016,SC2086"}, scripts...)...).CombinedOutput(); err != nil {
 		t.Errorf("%v: this needs shellcheck (apt-get install shellcheck)\n%s", err, out)
 	}
 }

@@ -39,10 +39,25 @@ func newNode(t *testing.T) *node {
 	}
 	n.instance("i-1")
 	n.write("sys/fs/cgroup/system.slice", "", 0o644) // no cgroups here
-	n.write("bin/systemctl", "#!/bin/sh\necho \"$*\" >> "+n.root+"/systemctl.log\n", 0o755)
-	n.write("bin/sync", "#!/bin/sh\n", 0o755)
+	n.write("boot-time", "1", 0o644)
+	n.write("bin/systemctl", `#!/bin/sh
+cd `+n.root+`
+[ "$1" != show ] || exec cat boot-time
+echo "$*" >> systemctl.log
+[ "$*" != "-q is-enabled kubelet" ] || [ ! -e warming ]
+`, 0o755)
+	n.record("sync", "")
 	n.write("bin/journalctl", "#!/bin/sh\n[ \"$1\" = --sync ] || echo last lines\n", 0o755)
 	return n
+}
+
+// record makes a program of the node one that writes its arguments to disk.log and then is what program is.
+func (n *node) record(name, program string) {
+	n.t.Helper()
+	if program != "" {
+		program = "exec " + program + " \"$@\"\n"
+	}
+	n.write("bin/"+name, "#!/bin/sh\necho "+name+" \"$@\" >> "+n.root+"/disk.log\n"+program, 0o755)
 }
 
 func (n *node) path(path string) string { return filepath.Join(n.root, path) }
@@ -87,10 +102,10 @@ func (n *node) instance(id string) {
 
 // local makes a script of the node one that runs below the node's root.
 func (n *node) local(script string) string {
-	for _, dir := range []string{"/run/kopshook", "/run/systemd", "/var/lib/", "/etc/systemd", "/opt/kopshook", "/sys/fs/cgroup", "/dev/console"} {
+	for _, dir := range []string{"/run/kopshook", "/run/systemd", "/var/lib/", "/etc/systemd", "/opt/kopshook", "/sys/fs/cgroup"} {
 		script = strings.ReplaceAll(script, dir, n.root+dir)
 	}
-	return script
+	return strings.ReplaceAll(script, ">/dev/console", ">>"+n.root+"/dev/console") // here it is a file
 }
 
 // sh runs a script, installed as name, and returns its output and exit status.
@@ -111,6 +126,39 @@ func (n *node) sh(name, script string, args ...string) (string, int) {
 func (n *node) gate(hooks ...Hook) (string, int) {
 	n.t.Helper()
 	return n.sh("gate.sh", mustGenerate(n.t, gpuGroup, hooks...)[0].Content)
+}
+
+// told expects what systemctl was told since the last look. Units may be named in any order, and several times.
+func (n *node) told(want string) {
+	n.t.Helper()
+	var got strings.Builder
+	for line := range strings.Lines(n.read("systemctl.log")) {
+		if units, ok := strings.CutPrefix(line, "--no-block try-restart "); ok {
+			words := strings.Fields(units)
+			slices.Sort(words)
+			line = "--no-block try-restart " + strings.Join(slices.Compact(words), " ") + "\n"
+		}
+		got.WriteString(line)
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		n.t.Errorf("systemctl was told (-want +got):\n%s", diff)
+	}
+	n.write("systemctl.log", "", 0o644)
+}
+
+// waiting returns the units that wait for hooks.
+func waiting(t *testing.T, hooks ...Hook) []string {
+	t.Helper()
+	m, err := newModel(gpuGroup, "v1", hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var units []string
+	for _, e := range m.gate {
+		units = append(units, e.units...)
+	}
+	slices.Sort(units)
+	return slices.Compact(units)
 }
 
 // dropIns returns the drop-ins of kopshook in /etc, by path.
@@ -164,12 +212,28 @@ func testGateWritesTheDropIns(t *testing.T, shell []string) {
 	if diff := cmp.Diff(want, n.dropIns()); diff != "" {
 		t.Errorf("not what Files says (-want +got):\n%s", diff)
 	}
-	if got := n.read("systemctl.log"); got != "daemon-reload\n" {
-		t.Errorf("systemctl was told %q", got)
+	// what runs already has not waited for the hooks
+	again := "--no-block try-restart " + strings.Join(waiting(t, allKinds(t)...), " ") + "\n"
+	n.told("daemon-reload\n" + again)
+	if !n.exists("run/kopshook/ok/.gate") {
+		t.Error("no marker of the gate")
 	}
 
-	t.Run("and on the next boot nothing", func(t *testing.T) {
+	t.Run("and in another run on the same boot nothing", func(t *testing.T) {
 		n.write("run/kopshook/ok/light", "", 0o644)
+		if out, status := n.gate(allKinds(t)...); status != 0 || out != "" {
+			t.Fatalf("exit status %d: %s", status, out)
+		}
+		if !n.exists("run/kopshook/ok/light") {
+			t.Error("the marker of this boot is gone: a kubelet that crashes would stay down")
+		}
+		if with := n.read("run/kopshook/with"); !strings.Contains(with, "FIRST_BOOT=true") {
+			t.Errorf("it is no longer the first boot: %s", with)
+		}
+		n.told("")
+	})
+	t.Run("and on the next boot nothing", func(t *testing.T) {
+		n.write("boot-time", "2", 0o644)
 		n.write("etc/systemd/system/kopshook-light.service", "", 0o644)
 		before, err := os.Stat(n.path("etc/systemd/system/kubelet.service.d/kopshook-495-light.conf"))
 		if err != nil {
@@ -185,11 +249,12 @@ func testGateWritesTheDropIns(t *testing.T, shell []string) {
 		if !os.SameFile(before, after) {
 			t.Error("a drop-in was written again")
 		}
-		if got := n.read("systemctl.log"); got != "daemon-reload\n" {
-			t.Errorf("systemctl was told %q", got)
-		}
+		n.told(again)
 		if n.exists("run/kopshook/ok/light") {
 			t.Error("the marker of the last boot is still there")
+		}
+		if with := n.read("run/kopshook/with"); !strings.Contains(with, "FIRST_BOOT=false") {
+			t.Errorf("it is still the first boot: %s", with)
 		}
 		if !n.exists("etc/systemd/system/kopshook-light.service") {
 			t.Error("the unit is gone")
@@ -206,9 +271,7 @@ func testGateWritesTheDropIns(t *testing.T, shell []string) {
 		if diff := cmp.Diff(want, n.dropIns()); diff != "" {
 			t.Error(diff)
 		}
-		if got := n.read("systemctl.log"); got != "daemon-reload\ndaemon-reload\n" {
-			t.Errorf("systemctl was told %q", got)
-		}
+		n.told("daemon-reload\n")
 	})
 	t.Run("and on another machine removes what the image holds of hooks", func(t *testing.T) {
 		one := newHook("light", PreNodeup, "#!/bin/sh\n")
@@ -245,7 +308,16 @@ func TestGateClosesWhenItFails(t *testing.T) {
 		"no instance-id":     func(n *node) { os.Remove(n.path("var/lib/cloud/instance")) },
 		"DataSourceNone":     func(n *node) { n.instance("iid-datasource-none") },
 		"an odd instance-id": func(n *node) { n.instance(`x"y`) },
-		"systemd says no":    func(n *node) { n.write("bin/systemctl", "#!/bin/sh\nexit 1\n", 0o755) },
+		"systemd says no": func(n *node) {
+			n.write("bin/systemctl", "#!/bin/sh\necho \"$*\" >> "+n.root+"/systemctl.log\n[ \"$1\" = show ]\n", 0o755)
+		},
+		"a soft-reboot after a boot that went well": func(n *node) {
+			if _, status := n.gate(hook); status != 0 {
+				n.t.Fatal("it failed")
+			}
+			n.write("boot-time", "2", 0o644)
+			os.Remove(n.path("var/lib/cloud/instance"))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t)
@@ -255,10 +327,52 @@ func TestGateClosesWhenItFails(t *testing.T) {
 			}
 			for _, unit := range []string{"kops-configuration", "kubelet"} {
 				got := n.read("run/systemd/system/" + unit + ".service.d/kopshook.conf")
-				if !strings.HasPrefix(got, "[Unit]\nAssertPathExists=/gate-broken\n") {
+				if !strings.HasPrefix(got, "[Unit]\nAssertPathExists="+n.root+"/run/kopshook/ok/.gate\n") || n.exists("run/kopshook/ok/.gate") {
 					t.Errorf("%s may start: %q", unit, got)
 				}
 			}
+			if want := "kopshook: {\"part\":\"gate\",\"state\":\"failed\",\"reason\":\"cloud-init-output.log\"}\n"; n.read("dev/console") != want {
+				t.Errorf("console: %q", n.read("dev/console"))
+			}
+			if !strings.HasSuffix(n.read("systemctl.log"), "daemon-reload\n--no-block try-restart kops-configuration kubelet\n") {
+				t.Errorf("what runs goes on: systemctl was told %q", n.read("systemctl.log"))
+			}
 		})
+	}
+}
+
+// A node that runs keeps what it needs for a restart when somebody runs the gate again and that fails.
+func TestGateThatFailsLaterLeavesTheNodeAlone(t *testing.T) {
+	n := newNode(t)
+	hook := newHook("x", PreNodeup, "#!/bin/sh\n")
+	if out, status := n.gate(hook); status != 0 {
+		t.Fatal(out)
+	}
+	n.write("run/kopshook/ok/x", "", 0o644)
+	n.write("systemctl.log", "", 0o644)
+	os.Remove(n.path("var/lib/cloud/instance"))
+	if _, status := n.gate(hook); status == 0 {
+		t.Error("it says that all is well")
+	}
+	if !n.exists("run/kopshook/ok/.gate") || !n.exists("run/kopshook/ok/x") {
+		t.Error("a kubelet that crashes would stay down")
+	}
+	n.told("daemon-reload\n")
+}
+
+// What is on the disk is whole after a power cut: first the bytes, then the name.
+func TestGateSyncsEachDropInBeforeItHasItsName(t *testing.T) {
+	n := newNode(t)
+	n.record("mv", "/bin/mv")
+	if out, status := n.gate(newHook("x", PreNodeup, "#!/bin/sh\n")); status != 0 {
+		t.Fatal(out)
+	}
+	var want strings.Builder
+	for _, path := range []string{"kops-configuration.service.d/kopshook-500-x.conf", "kubelet.service.d/kopshook-500-x.conf"} {
+		path = n.path("etc/systemd/system/" + path)
+		want.WriteString("sync " + path + "~\nmv -T " + path + "~ " + path + "\n")
+	}
+	if diff := cmp.Diff(want.String(), n.read("disk.log")); diff != "" {
+		t.Error(diff)
 	}
 }

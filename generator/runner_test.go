@@ -69,6 +69,8 @@ func quickHook(name, script string) Hook {
 
 func TestRunner(t *testing.T) {
 	const count = `echo x >> /run/kopshook/count; n=$(grep -c . /run/kopshook/count); `
+	earlier := fmt.Sprintf(`{"hook":"x","phase":"pre-nodeup","state":"succeeded","reason":"","attempts":2,"exitCode":0,"startedAt":"%[1]s","updatedAt":"%[1]s","instanceID":"i-1","hash":"0123456789ab"}`,
+		time.Now().UTC().Format(time.RFC3339))
 	base := nodestatus.Status{Hook: "x", Phase: "pre-nodeup", InstanceID: "i-1", Hash: "0123456789ab"}
 	for _, c := range []struct {
 		name   string
@@ -77,6 +79,7 @@ func TestRunner(t *testing.T) {
 		before func(n *node)
 		want   nodestatus.Status
 		exit   int
+		silent bool // nothing changes, and nothing is said
 		marker bool
 		runs   int
 	}{
@@ -96,8 +99,35 @@ func TestRunner(t *testing.T) {
 			h.Scripts = []Script{{"a", []byte("#!/bin/sh\n" + count)}, {"b b", []byte("exit 4")}, {"c", []byte(count)}}
 		}, want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 4, Reason: "script 2: exit status 4"}, exit: 4, runs: 2},
 		{name: "has been released", script: count, before: func(n *node) { n.write("var/lib/kopshook/skip/x", "", 0o644) }, want: nodestatus.Status{State: nodestatus.Skipped}, marker: true},
-		{name: "is not the gate's", script: count, before: func(n *node) { os.Remove(n.path("run/kopshook/hook/x")) }},
-		{name: "is done", script: count, before: func(n *node) { n.write("var/lib/kopshook/i-1/x", "", 0o644) }, marker: true},
+		{name: "is not the gate's", script: count, before: func(n *node) { os.Remove(n.path("run/kopshook/hook/x")) },
+			want: nodestatus.Status{State: nodestatus.Skipped, Reason: "not in user data", InstanceID: "-"}},
+		{name: "has no gate on this boot", script: count, before: func(n *node) { os.RemoveAll(n.path("run/kopshook")) },
+			want: nodestatus.Status{State: nodestatus.Failed, Reason: "no gate on this boot", ExitCode: 1, InstanceID: "-"}, exit: 1},
+		{name: "has no gate on this boot, and may fail", script: count, before: func(n *node) { os.RemoveAll(n.path("run/kopshook")) },
+			hook: func(h *Hook) { h.Continue = true },
+			want: nodestatus.Status{State: nodestatus.Failed, Reason: "no gate on this boot", ExitCode: 1, InstanceID: "-"}, exit: 1, marker: true},
+		{name: "is done, and has no gate on this boot", script: count, before: func(n *node) {
+			n.write("var/lib/kopshook/i-1/x", "", 0o644)
+			os.RemoveAll(n.path("run/kopshook"))
+		}, want: nodestatus.Status{State: nodestatus.Failed, Reason: "no gate on this boot", ExitCode: 1, InstanceID: "-"}, exit: 1},
+		{name: "has a gate that failed", script: count, before: func(n *node) { os.Remove(n.path("run/kopshook/ok/.gate")) },
+			want: nodestatus.Status{State: nodestatus.Failed, Reason: "no gate on this boot", ExitCode: 1, InstanceID: "-"}, exit: 1},
+		{name: "cannot be stored", script: count, before: func(n *node) { os.RemoveAll(n.path("var/lib/kopshook/i-1")) },
+			want: nodestatus.Status{State: nodestatus.Failed, Reason: "cannot be stored", Attempts: 1, ExitCode: 1}, exit: 1, runs: 1},
+		{name: "cannot be stored, and may fail", script: count, before: func(n *node) { os.RemoveAll(n.path("var/lib/kopshook/i-1")) },
+			hook: func(h *Hook) { h.Continue = true },
+			want: nodestatus.Status{State: nodestatus.Failed, Reason: "cannot be stored", Attempts: 1, ExitCode: 1}, exit: 1, marker: true, runs: 1},
+		{name: "waits while the machine is warming", script: count, before: func(n *node) { n.write("warming", "", 0o644) }, hook: func(h *Hook) { h.Phase = PostNodeup }},
+		{name: "does not wait when nodeup does", script: count, before: func(n *node) { n.write("warming", "", 0o644) },
+			want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
+		{name: "is done", script: count, before: func(n *node) {
+			n.write("var/lib/kopshook/i-1/x", "", 0o644)
+			n.write("var/lib/kopshook/status/x.json", earlier+"\n", 0o644)
+		}, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 2}, silent: true, marker: true},
+		{name: "is done, and had no gate on the last boot", script: count, before: func(n *node) {
+			n.write("var/lib/kopshook/i-1/x", "", 0o644)
+			n.write("var/lib/kopshook/status/x.json", strings.Replace(earlier, "succeeded", "failed", 1)+"\n", 0o644)
+		}, want: nodestatus.Status{State: nodestatus.Succeeded}, marker: true},
 		{name: "is done, but runs on every boot", script: count, hook: func(h *Hook) { h.EveryBoot = true },
 			before: func(n *node) { n.write("var/lib/kopshook/i-1/x", "", 0o644) }, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "is done on another machine", script: count, before: func(n *node) { n.write("var/lib/kopshook/i-2/x", "", 0o644) },
@@ -146,7 +176,10 @@ func TestRunner(t *testing.T) {
 				}
 				if c.want.State != "" {
 					want := c.want
-					want.Hook, want.Phase, want.InstanceID, want.Hash = base.Hook, base.Phase, base.InstanceID, base.Hash
+					want.Hook, want.Phase, want.Hash = base.Hook, base.Phase, base.Hash
+					if want.InstanceID = strings.TrimSuffix(want.InstanceID, "-"); c.want.InstanceID == "" {
+						want.InstanceID = base.InstanceID
+					}
 					if diff := cmp.Diff(want, n.status("x"), cmpopts.IgnoreFields(nodestatus.Status{}, "StartedAt", "UpdatedAt")); diff != "" {
 						t.Error(diff)
 					}
@@ -162,17 +195,39 @@ func TestRunner(t *testing.T) {
 				if c.want.State == nodestatus.Succeeded && !h.EveryBoot && !n.exists("var/lib/kopshook/i-1/x") {
 					t.Error("nothing remembers that it is done")
 				}
-				if c.want.State == nodestatus.Failed && n.exists("var/lib/kopshook/i-1/x") {
+				if c.want.State == nodestatus.Failed && c.want.Attempts > 0 && n.exists("var/lib/kopshook/i-1/x") {
 					t.Error("it is remembered as done")
 				}
-				if c.want.State == nodestatus.Failed && n.read("dev/console") == "" {
-					t.Error("nothing on the console")
+				if !c.silent {
+					n.consoleShows(h.Name, c.want.State)
+				} else if got := n.read("dev/console"); got != "" {
+					t.Errorf("on the console: %q", got)
 				}
 				if t.Failed() {
 					t.Log(out)
 				}
 			})
 		}
+	}
+}
+
+// consoleShows expects a line on the console for each state that the hook went through; the last one is what its status
+// file says, and no state means no line.
+func (n *node) consoleShows(hook string, state nodestatus.State) {
+	n.t.Helper()
+	var last string
+	for line := range strings.Lines(n.read("dev/console")) {
+		if status, ok := strings.CutPrefix(line, "kopshook: "); ok {
+			last = status
+			if s, err := nodestatus.Parse([]byte(status)); err != nil || s.Hook != hook {
+				n.t.Errorf("on the console: %q: %v", line, err)
+			}
+		} else if state != nodestatus.Failed || line != "last lines\n" {
+			n.t.Errorf("on the console: %q", line)
+		}
+	}
+	if want := n.read("var/lib/kopshook/status/" + hook + ".json"); last != want {
+		n.t.Errorf("the console ends with %q, the status file is %q", last, want)
 	}
 }
 

@@ -17,7 +17,8 @@ var runtimes = []string{"v1"}
 // Default is the runtime of specs that name none.
 const Default = "v1"
 
-// Runtime is one version of what lands on the node. @NAME@ in a text stands for what generator puts there.
+// Runtime is one version of what lands on the node. @NAME@ in a text stands for what generator puts there. Comments of
+// the files are for who changes them: of those that fill lines only the second line, which says what a file is, is kept.
 type Runtime struct {
 	Gate        string // boothook; @cluster@, @group@, @role@ and @hooks@
 	Run         string // boothook that installs itself as /opt/kopshook/bin/run
@@ -62,5 +63,12 @@ func text(runtime, name string) string {
 	if err != nil {
 		panic(err) // embedded: cannot fail in a binary whose tests passed
 	}
-	return string(b)
+	var kept strings.Builder
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		if n++; n <= 2 || !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }

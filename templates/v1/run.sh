@@ -1,16 +1,28 @@
 #!/bin/sh
-# kopshook v1: run HOOK PHASE HASH once|every|image block|continue ATTEMPTS DELAY TIMEOUT AFTER COMMAND...
+# kopshook v1: runs a hook
+# HOOK PHASE HASH once|every|image block|continue ATTEMPTS DELAY TIMEOUT AFTER COMMAND...
 set -fu
-[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/run # by cloud-init
-r=/run/kopshook s=/var/lib/kopshook h=$1 phase=$2 hash=$3 how=$4 fail=$5 max=$6 delay=$7 limit=$8 after=$9 n=0 rc=0
+# by cloud-init
+[ $# != 0 ] || exec install -DC "$0" /opt/kopshook/bin/run
+r=/run/kopshook s=/var/lib/kopshook h=$1 phase=$2 hash=$3 how=$4 fail=$5 max=$6 delay=$7 limit=$8 after=$9 n=0 rc=0 i=
 shift 9
-read -r i <"$r/hook/$h" || exit 0 # not ours
-f=$s/status/$h.json d=$s/$i/$h ok=$r/ok/$h c=system.slice/kopshook-$h.service/attempt w=/opt/kopshook/hooks/$h
-cd /sys/fs/cgroup/systemd 2>/dev/null || cd /sys/fs/cgroup || exit
-status() { # STATE [REASON [SYNC]]
+f=$s/status/$h.json ok=$r/ok/$h c=system.slice/kopshook-$h.service/attempt w=/opt/kopshook/hooks/$h
+# STATE [REASON [SYNC]]. The console gets it even when the disk is full.
+status() {
   now=$(date -u +%FT%TZ)
-  printf '{"hook":"%s","phase":"%s","state":"%s","reason":"%s","attempts":%d,"exitCode":%d,"startedAt":"%s","updatedAt":"%s","instanceID":"%s","hash":"%s"}\n' \
-    "$h" "$phase" "$1" "${2-}" $n $rc "${began:=$now}" "$now" "$i" "$hash" >"$f~" && ${3-sync} "$f~" && mv "$f~" "$f"
+  began=${began-$now}
+  j=$(echo "{'hook':'$h','phase':'$phase','state':'$1','reason':'${2-}','attempts':$n,'exitCode':$rc,'startedAt':'$began','updatedAt':'$now','instanceID':'$i','hash':'$hash'}" | tr \' \")
+  echo "kopshook: $j" >/dev/console
+  echo "$j" >"$f~" && ${3-sync} "$f~" && mv "$f~" "$f"
+}
+# STATUS REASON
+failed() {
+  rc=$1
+  status failed "$2"
+  journalctl --sync
+  journalctl -qn9 -u "kopshook-$h" -b --no-pager >/dev/console
+  [ "$fail" = block ] || : >"$ok"
+  exit "$rc"
 }
 try() {
   status running '' :
@@ -19,16 +31,24 @@ try() {
     mkdir -p "$c" "$w"
     echo 0 >"$c/cgroup.procs"
     cd "$w" || exit
-    ip=$(hostname -I)
-    exec timeout -vk 9 "$limit" sh $r/with KOPSHOOK_HOOK="$h" KOPSHOOK_PHASE="$phase" KOPSHOOK_ATTEMPT=$n KOPSHOOK_NODE_NAME="$(uname -n)" KOPSHOOK_NODE_IP="${ip%% *}" "$@"
+    # shellcheck disable=SC1091 # the gate makes it
+    . $r/with
   ) && return
   rc=$?
   while grep -q . "$c/cgroup.procs"; do
     echo 1 >"$c/cgroup.kill" || xargs kill -9 <"$c/cgroup.procs"
     sleep 1
   done 2>/dev/null
-  return $rc
+  false
 }
+# In a warm pool nodeup does not enable the kubelet: this boot does not count.
+case $phase in post-* | pre-s*) systemctl -q is-enabled kubelet || exit 0 ;; esac
+mkdir -p $r/ok
+[ -e $r/ok/.gate ] || failed 1 'no gate on this boot'
+# A hook of the image's, or of older user data.
+read -r i <"$r/hook/$h" || { status skipped 'not in user data'; exit 0; }
+d=$s/$i/$h
+cd /sys/fs/cgroup/systemd 2>/dev/null || cd /sys/fs/cgroup || exit
 if [ -e "$s/skip/$h" ]; then
   status skipped
 elif [ "$how" = every ] || [ ! -e "$d" ]; then
@@ -39,19 +59,15 @@ elif [ "$how" = every ] || [ ! -e "$d" ]; then
     [ $rc != 124 ] || why="timed out after $limit s"
     why="$(cat "$ok~") $why"
     echo "attempt $n of $max: $why"
-    if [ $n = "$max" ]; then
-      status failed "$why"
-      journalctl --sync
-      journalctl -qn9 -u "kopshook-$h" -b --no-pager >/dev/console
-      [ "$fail" = block ] || : >"$ok"
-      exit $rc
-    fi
+    [ $n != "$max" ] || failed $rc "$why"
     [ $n = 0 ] || { sleep "$delay" && delay=$((delay < 60 ? delay * 2 : 120)); }
     n=$((n + 1))
   done
-  rc=0 why=
-  [ $n != 0 ] || why='done in the image'
-  [ "$how" = every ] || { sync && echo "$hash" >"$d" && sync "$d"; } || exit
-  status succeeded "$why"
+  rc=0
+  [ "$how" = every ] || { sync && echo "$hash" >"$d" && sync "$d"; } || failed 1 'cannot be stored'
+  status succeeded "$([ $n != 0 ] || echo 'done in the image')"
+else
+  # after a boot on which it failed for want of a gate, or was skipped
+  grep -qs '"succ' "$f" || status succeeded
 fi
 : >"$ok"

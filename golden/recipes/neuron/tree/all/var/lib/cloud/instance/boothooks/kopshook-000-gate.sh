@@ -1,31 +1,42 @@
 #!/bin/sh
-# kopshook v1: units wait for their hooks. Runs on every boot.
+# kopshook v1: units wait for their hooks
 set -eu
-r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system
-add() { # DROP-IN LINE [LINE]
+r=/run/kopshook v=/var/lib/kopshook e=/etc/systemd/system w=
+add() {
   mkdir -p "${1%/*}"
   printf '%s\n' '[Unit]' "$2" "${3-}" >>"$1"
 }
-closed() { # no gate: nothing may start
-  for u in kops-configuration kubelet; do add /run/systemd/system/$u.service.d/kopshook.conf AssertPathExists=/gate-broken; done
-  systemctl daemon-reload
+again() {
+  [ -e $r/ok/.gate ] || systemctl --no-block try-restart $w 2>/dev/null || :
 }
-hook() { # PULL NNN-NAME UNIT...: PULL starts it, each UNIT waits for it
+closed() {
+  w='kops-configuration kubelet'
+  for u in $w; do add "/run/systemd/system/$u.service.d/kopshook.conf" AssertPathExists=$r/ok/.gate; done
+  systemctl daemon-reload || :
+  again
+  echo 'kopshook: {"part":"gate","state":"failed","reason":"cloud-init-output.log"}' >/dev/console
+}
+hook() {
   c=kopshook-$2.conf h=${2#*-}
   echo "$i" >"hook/$h"
   add "gate/kops-configuration.service.d/$c" "$1kopshook-$h.service"
   shift 2
   for u; do add "gate/$u.d/$c" "After=kopshook-$h.service" "AssertPathExists=$r/ok/$h"; done
+  w="$w $*"
 }
 trap closed EXIT
+b=$(systemctl show -PUserspaceTimestampMonotonic)
+[ -e "$r/$b" ] || rm -rf $r
 i=$(readlink /var/lib/cloud/instance)
 i=${i##*/}
-case $i in '' | *none | *[!A-Za-z0-9._:-]*) false ;; esac
-[ -d "$v/$i" ] || { rm -rf $e/kopshook-*.service $v/status $v/skip; mkdir -p "$v/$i"; first=true reload=1; } # a new machine
-rm -rf $r
-mkdir -p $r/ok $r/hook $v/status
+case $i in '' | *none | *[!A-Za-z0-9._:-]*) echo "instance-id: $i" && false ;; esac
+[ -d "$v/$i" ] || { rm -rf $e/kopshook-*.service $v/status $v/skip; first=true new=1; }
+rm -rf $r/gate
+mkdir -p $r/ok $r/hook $v/status "$v/$i"
 cd $r
-echo "exec env HOME=/root KOPSHOOK_CLUSTER=main.example.com KOPSHOOK_INSTANCE_GROUP=neuron-a KOPSHOOK_ROLE=Node KOPSHOOK_NODE_ARCH=$(uname -m | sed 's/x86_/amd/;s/aarch/arm/') KOPSHOOK_FIRST_BOOT=${first-false} \"\$@\"" >with
+echo >"$b"
+[ -e with ] || echo 'p=$(hostname -I)
+exec timeout -vk 9 $limit env HOME=/root $(printf "KOPSHOOK_%s " HOOK=$h PHASE=$phase ATTEMPT=$n CLUSTER=main.example.com INSTANCE_GROUP=neuron-a ROLE=Node NODE_NAME=$(uname -n) NODE_IP=${p%% *} NODE_ARCH=$(uname -m | sed "s/x86_/amd/;s/aarch/arm/") NODE_OS=$(. /etc/os-release && echo $ID${VERSION_ID+-$VERSION_ID}) FIRST_BOOT='"${first-false}"') "$@"' >with
 hook Wants= 500-neuron kops-configuration.service kubelet.service containerd.service
 cd gate
 for f in */*; do
@@ -34,9 +45,11 @@ for f in */*; do
   install -DTm644 "$f" "$t~"
   sync "$t~"
   mv -T "$t~" "$t"
-  reload=1
+  new=1
 done
 cd $e
-for f in *.d/kopshook-*.conf; do [ -e "$r/gate/$f" ] || { rm -f "$f"; reload=1; }; done # an older gate's
-[ -z "${reload-}" ] || systemctl daemon-reload
+for f in *.d/kopshook-*.conf; do [ -e "$r/gate/$f" ] || { rm -f "$f"; new=1; }; done
+[ -z "${new-}" ] || systemctl daemon-reload
+again
+echo >$r/ok/.gate
 trap - EXIT
