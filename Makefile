@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-vm e2e-mutations e2e-apiserver e2e-cloudinit fuzz-cloudinit bench-boot FORCE
+.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -93,13 +93,21 @@ bench-boot: e2e/e2e.test
 	$(SUDO) e2e/install.sh
 	cd e2e && $(E2E) -test.run '^$$' -test.bench Boot -test.benchtime 1x
 
-# addons in a real control plane; the first run builds it, which takes minutes
+# The programs of a real kops cluster: the first run builds them, which takes minutes, and keeps them in the cache.
+PROGRAMS = cd e2e/programs && $(GO) run .
+
+# addons in a real control plane
 e2e-apiserver:
 	$(SUDO) e2e/apiserver/install.sh
-	cd e2e/apiserver/programs && CGO_ENABLED=0 $(GO) build -o ../bin/ \
-	  -tags disable_system_log_monitor,disable_system_stats_monitor,disable_stackdriver_exporter \
-	  -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$($(GO) list -m -f '{{.Version}}' k8s.io/kubernetes)" tool
-	$(GO) test -tags e2e -count 1 -timeout 20m ./e2e/apiserver
+	programs=$$($(PROGRAMS)) && KOPSHOOK_PROGRAMS=$$programs $(GO) test -tags e2e -count 1 -timeout 20m ./e2e/apiserver
+
+# real nodes: kops' own user data, nodeup and kops-controller, with containerd, the kubelet and the API server
+e2e-kops: e2e/kops.test
+	$(SUDO) e2e/install.sh kops
+	programs=$$($(PROGRAMS)) && cd e2e/kops && $(SUDO) env KOPSHOOK_PROGRAMS=$$programs ../kops.test -test.timeout 30m -test.parallel 2 -test.v
+
+e2e/kops.test: FORCE
+	$(GO) test -tags e2e -c -o $@ ./e2e/kops
 
 FORCE:
 

@@ -77,7 +77,7 @@ func bootCorporateRootCA(t *testing.T, suite string) {
 	}
 	n.boot(boot.Options{}).joins().fails()
 
-	recipeNode(t, suite, "corporate-root-ca", standIns{}).boot(boot.Options{}).blocks()
+	recipeNode(t, suite, "corporate-root-ca", standIns{}).boot(boot.Options{}).blocks().fails("kopshook-corporate-root-ca-trusted.service")
 	expired := rootCertificate(t, time.Now().Add(-24*time.Hour))
 	recipeNode(t, suite, "corporate-root-ca", standIns{}, placeholder, expired).boot(boot.Options{}).blocks()
 }
@@ -85,14 +85,14 @@ func bootCorporateRootCA(t *testing.T, suite string) {
 func bootRegistryMirror(t *testing.T, suite string) {
 	s := standIns{web: map[string]string{"https://mirror.example.com/v2/index.html": "{}\n"}}
 	n := recipeNode(t, suite, "registry-mirror", s)
-	configured := "mkdir -p /etc/containerd\necho '        config_path = \"/etc/containerd/certs.d\"' > /etc/containerd/config-kops.toml"
+	configured := "mkdir -p /etc/containerd\necho '        config_path = \"/etc/containerd/certs.d\"' > /etc/containerd/config.toml"
 	if err := n.SetNodeup(boot.Nodeup{Script: configured}); err != nil {
 		t.Fatal(err)
 	}
 	n.boot(boot.Options{}).joins().fails().ordered("got mirror.example.com/v2/", "nodeup-start", "containerd-start")
 	n.hasStatus("registry-mirror", "succeeded", "")
 	n.hasStatus("registry-mirror-read", "succeeded", "")
-	if err := n.SetNodeup(boot.Nodeup{Script: "echo 'version = 3' > /etc/containerd/config-kops.toml"}); err != nil {
+	if err := n.SetNodeup(boot.Nodeup{Script: "echo 'version = 3' > /etc/containerd/config.toml"}); err != nil {
 		t.Fatal(err)
 	}
 	n.boot(boot.Options{}).joins().fails("kopshook-registry-mirror-read.service")

@@ -122,12 +122,9 @@ type program struct {
 	log string
 }
 
-// startProgram starts a program of bin/, where make put it, or of PATH.
+// startProgram starts a program of the folder that make names, or of PATH.
 func startProgram(ctx context.Context, name string, args ...string) (*program, error) {
-	path, err := filepath.Abs(filepath.Join("bin", name))
-	if err != nil {
-		return nil, err
-	}
+	path := filepath.Join(os.Getenv("KOPSHOOK_PROGRAMS"), name)
 	if _, err := os.Stat(path); err != nil {
 		if path, err = exec.LookPath(name); err != nil {
 			return nil, fmt.Errorf("%w: run make e2e-apiserver", err)

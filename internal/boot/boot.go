@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -34,6 +35,8 @@ type Options struct {
 	// Limit is how long the node may take to settle; then the boot goes on as if it had settled, with the outcome
 	// Timeout. 0 means two minutes.
 	Limit time.Duration
+	// Until is called when the node has settled, or its limit is over; the scenario runs when it returns.
+	Until func(context.Context)
 	// OnEvent is called with each event as it happens, a second late, and in order unless the node is very slow.
 	OnEvent func(Event)
 }
@@ -60,6 +63,24 @@ type Result struct {
 	Jobs     []string                     // what systemd still had to do at the end: "UNIT KIND STATE"
 	Units    map[string]map[string]string // properties of units of interest, by name; as of the end
 	Versions map[string]string            // virt, systemd, cloud-init
+
+	dir string // what the node left
+}
+
+// Journal is what a unit printed in this boot, a line each. The machine must not be closed yet.
+func (r *Result) Journal(unit string) string {
+	file, err := os.ReadFile(filepath.Join(r.dir, "journal"))
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for line := range bytes.Lines(file) {
+		var e entry
+		if json.Unmarshal(line, &e) == nil && e.From == unit {
+			b.WriteString(text(e.Message) + "\n")
+		}
+	}
+	return b.String()
 }
 
 // Joined says whether the node would have joined its cluster: its kubelet was started.
@@ -86,18 +107,19 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	for name, content := range map[string]string{
-		"scenario": o.Scenario, "end": string(o.End), "limit": fmt.Sprintf("%d", int(o.Limit.Seconds())),
+		"scenario": o.Scenario, "end": string(o.End), "limit": fmt.Sprintf("%d", int(o.Limit.Seconds())), "hold": hold(o),
 	} {
 		if err := m.setTrial(name, content); err != nil {
 			return nil, err
 		}
 	}
 
-	r := &Result{Number: m.boots}
+	r := &Result{Number: m.boots, dir: out}
 	ctx, stop := context.WithTimeout(ctx, o.Limit+grace)
 	defer stop()
 	running, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
+	var following sync.WaitGroup
 	s := &stream{dir: out, emit: func(e Event) {
 		r.Timeline = append(r.Timeline, e)
 		if o.OnEvent != nil {
@@ -107,8 +129,13 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 		if o.CutAt != "" && name == o.CutAt {
 			cut(errCut)
 		}
+		if o.Until != nil && (name == string(Settled) || name == string(Timeout)) {
+			following.Go(func() {
+				o.Until(running)
+				m.setTrial("hold", "")
+			})
+		}
 	}}
-	var following sync.WaitGroup
 	ended := make(chan struct{})
 	following.Go(func() { s.follow(ended) })
 	run := m.runContainer
@@ -135,6 +162,14 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 		return nil, s.err
 	}
 	return r, r.read(out)
+}
+
+// hold is what keeps the node from going on once it has settled.
+func hold(o Options) string {
+	if o.Until == nil {
+		return ""
+	}
+	return "until the machine's owner is done"
 }
 
 var errCut = errors.New("the power was cut")

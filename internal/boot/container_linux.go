@@ -52,11 +52,13 @@ func (m *Machine) runContainer(ctx context.Context, out string) error {
 		strings.Join(m.layers[1:], ":"), m.layers[0], work)
 	args := []string{
 		"-c", inside, "sh", overlay, root,
-		"--quiet", "--boot", "--directory=" + root, "--machine=" + name, "--hostname=kops-node", "--settings=no",
+		"--quiet", "--boot", "--directory=" + root, "--machine=" + name, "--hostname=" + m.hostname(), "--settings=no",
 		"--register=no", "--keep-unit", "--link-journal=no", "--timezone=off", "--console=read-only",
 		"--bind=" + filepath.Join(m.dir, "trial") + ":/trial", "--bind=" + out + ":/trial/out",
 	}
-	if m.config.Network {
+	if m.config.Join != nil {
+		args = append(args, m.joinArguments()...)
+	} else if m.config.Network {
 		args = append(args, "--resolv-conf=copy-host")
 	} else {
 		args = append(args, "--resolv-conf=off", "--private-network")
@@ -68,6 +70,9 @@ func (m *Machine) runContainer(ctx context.Context, out string) error {
 	defer console.Close()
 	cmd := exec.Command("sh", args...)
 	cmd.Stdout, cmd.Stderr = console, console
+	if m.config.Join != nil { // the kubelet, runc and CNI plugins write there
+		cmd.Env = append(os.Environ(), "SYSTEMD_NSPAWN_API_VFS_WRITABLE=network")
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Unshareflags: syscall.CLONE_NEWNS,
 		UseCgroupFD:  true,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,8 @@ type Config struct {
 	Disks int
 	// Network gives the node this machine's network; without, it has a loopback device only.
 	Network bool
+	// Join makes the machine a node of a cluster; nil means that nodeup, containerd and the kubelet are stand-ins.
+	Join *Join
 	// Dir is where the machine's files are kept. Empty means a temporary folder that Close removes.
 	Dir string
 	// Progress gets a line when there is something to wait for; nil means nobody wants to know.
@@ -57,6 +60,9 @@ func New(ctx context.Context, config Config) (*Machine, error) {
 	suite, err := FindSuite(config.Suite)
 	if err != nil {
 		return nil, err
+	}
+	if config.Join != nil {
+		config.Packages = append(slices.Clone(config.Packages), joinPackages...)
 	}
 	root, err := RootFS(ctx, suite, config.Packages, config.Progress)
 	if err != nil {
@@ -121,6 +127,11 @@ func (m *Machine) prepare() error {
 	if err := m.installStandIns(filepath.Join(m.dir, "trial")); err != nil {
 		return err
 	}
+	if m.config.Join != nil {
+		if err := m.installJoin(); err != nil {
+			return err
+		}
+	}
 	if m.config.InstanceID == "" {
 		m.config.InstanceID = defaultInstanceID
 	}
@@ -146,11 +157,13 @@ func (m *Machine) Dir() string { return m.dir }
 
 // Seed is what cloud-init finds at the next boot. kops' nodeup.sh in it is told to trust the stand-in of nodeup.
 func (m *Machine) Seed(userData []byte, instanceID string) error {
-	userData, err := trustStandIn(userData)
-	if err != nil {
-		return err
+	if m.config.Join == nil {
+		var err error
+		if userData, err = trustStandIn(userData); err != nil {
+			return err
+		}
 	}
-	meta := "instance-id: " + instanceID + "\nlocal-hostname: kops-node\n"
+	meta := "instance-id: " + instanceID + "\nlocal-hostname: " + m.hostname() + "\n"
 	if err := m.WriteFile(File{Path: seedDir + "/user-data", Content: userData}); err != nil {
 		return err
 	}

@@ -40,9 +40,11 @@ func (m *Machine) installStandIns(dir string) error {
 		}
 	}
 	files := []File{
-		{Path: "/opt/kops/bin/nodeup", Content: standInNodeup, Mode: 0o755},
 		{Path: "/etc/systemd/system/trial.service", Content: trialService},
 		{Path: "/etc/systemd/system/trial-journal.service", Content: trialJournalService},
+	}
+	if m.config.Join == nil {
+		files = append(files, File{Path: "/opt/kops/bin/nodeup", Content: standInNodeup, Mode: 0o755})
 	}
 	for _, f := range files {
 		if err := m.WriteFile(f); err != nil {

@@ -1,0 +1,93 @@
+//go:build e2e
+
+package kops
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/nodestatus"
+)
+
+// license is a hook that fails for good where its file is missing.
+const license = `
+- name: license
+  phase: PHASE
+  run: every-boot
+  attempts: 2
+  retryDelay: 0s
+  script: |
+    #!/bin/sh
+    test -e /etc/license
+`
+
+// scratchHidden mounts over what nodeup has written: what rule KH054 warns of.
+const scratchHidden = `
+- name: scratch-disk
+  phase: pre-kubelet
+  run: every-boot
+  script: |
+    #!/bin/sh
+    set -eu
+    for i in $(seq 600); do [ ! -e /var/lib/kubelet/kubelet.conf ] || break; sleep 0.1; done
+    mount -t tmpfs -o size=1g none /var/lib/kubelet
+`
+
+var (
+	preNodeupFails  = group("pre-nodeup-fails", nil, spec(network+replace(license, "PHASE", "pre-nodeup")))
+	preKubeletFails = group("pre-kubelet-fails", nil, spec(network+replace(license, "PHASE", "pre-kubelet")))
+	mountHides      = group("mount-hides", nil, spec(network+scratchHidden))
+)
+
+// running waits in the node until the kubelet has run for a while.
+const running = "\nfor i in $(seq 300); do curl -fs http://127.0.0.1:10248/healthz && break; sleep 0.2; done\nsleep 3\n"
+
+// TestFailsClosed: with a hook that failed the API server never hears of the node; and each way out of the page on
+// troubleshooting lets it join.
+func TestFailsClosed(t *testing.T) {
+	for _, c := range []struct {
+		name, group, out string
+		state            nodestatus.State
+	}{
+		{"pre-nodeup, then retry", preNodeupFails, "touch /etc/license\nsystemctl restart kops-configuration", nodestatus.Succeeded},
+		{"pre-kubelet, then retry", preKubeletFails, "touch /etc/license\nsystemctl restart kops-configuration", nodestatus.Succeeded},
+		{"pre-nodeup, then skip", preNodeupFails, "mkdir -p /var/lib/kopshook/skip\ntouch /var/lib/kopshook/skip/license\nsystemctl restart kops-configuration", nodestatus.Skipped},
+		{"pre-kubelet, then skip", preKubeletFails, "mkdir -p /var/lib/kopshook/skip\ntouch /var/lib/kopshook/skip/license\nsystemctl restart kops-configuration", nodestatus.Skipped},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t, c.group, suites[0].Name)
+			r := n.boot(boot.Options{End: boot.Cut, Scenario: c.out + running, Until: func(ctx context.Context) {
+				time.Sleep(5 * time.Second)
+				if n.known() {
+					t.Error("the API has the node, though its hook failed")
+				}
+			}})
+			if r.Outcome != boot.Settled {
+				t.Errorf("%s, want settled; jobs left: %v", r.Outcome, r.Jobs)
+			}
+			report(t, inOrder(r, "failed kopshook-license.service", "settled", "started kubelet.service"))
+			if !n.known() {
+				t.Error("the way out did not let the node join")
+			}
+			if got := n.state("license"); got != c.state {
+				t.Errorf("the hook is %s, want %s", got, c.state)
+			}
+		})
+	}
+}
+
+// TestMountHides: why disks are mounted before nodeup. The kubelet does not find what nodeup wrote, and starts for ever.
+func TestMountHides(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, mountHides, suites[0].Name)
+	r := n.boot(boot.Options{End: boot.Cut, Scenario: "sleep 8\nsystemctl show -P NRestarts kubelet"})
+	if n.known() {
+		t.Error("the kubelet found its configuration below a mount: rule KH054 has no reason any more")
+	}
+	if r.Timeline.Count("started kubelet.service") < 2 {
+		t.Errorf("the kubelet started %d times, want again and again", r.Timeline.Count("started kubelet.service"))
+	}
+}

@@ -1,0 +1,150 @@
+//go:build e2e
+
+package kops
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/cli"
+	"kopshook.dev/kopshook/internal/cluster"
+)
+
+// The cluster of all tests, and a client of its API server.
+var (
+	theCluster *cluster.Cluster
+	api        kubernetes.Interface
+)
+
+// groups are the instance groups of the tests, each with specs of its own: kops makes the user data of all at once.
+var groups []struct {
+	name, manifest string
+	specs          []string
+	change         func(manifest string) string
+}
+
+// group adds an instance group with the hooks of specs, where @ stands for the group's name, to the cluster. What change
+// does to the merged manifest is what kops gets.
+func group(name string, change func(string) string, specs ...string) string {
+	groups = append(groups, struct {
+		name, manifest string
+		specs          []string
+		change         func(string) string
+	}{name, fmt.Sprintf(`apiVersion: kops.k8s.io/v1alpha2
+kind: InstanceGroup
+metadata:
+  labels:
+    kops.k8s.io/cluster: %s
+  name: %s
+spec:
+  image: ubuntu-24.04
+  machineType: cx23
+  maxSize: 1
+  minSize: 1
+  role: Node
+  subnets:
+  - fsn1
+`, cluster.Name, name), specs, change})
+	return name
+}
+
+// spec is a hook spec for the group @, with hooks, a YAML list.
+func spec(hooks string) string {
+	text := "apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata: {name: \"@\"}\nspec:\n  runtime: v1\n  selector: {names: [\"@\"]}\n  hooks:\n"
+	for line := range strings.Lines(strings.Trim(hooks, "\n") + "\n") {
+		text += "  " + line
+	}
+	return text
+}
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e/kops:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	for _, s := range suites {
+		if missing := boot.Requirements(s); len(missing) > 0 {
+			return 1, fmt.Errorf("missing here: %s", strings.Join(missing, "; "))
+		}
+	}
+	programs := os.Getenv("KOPSHOOK_PROGRAMS")
+	if programs == "" {
+		return 1, fmt.Errorf("KOPSHOOK_PROGRAMS is not set: run make e2e-kops")
+	}
+	manifests, err := merged()
+	if err != nil {
+		return 1, err
+	}
+	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer stop()
+	start := time.Now()
+	if theCluster, err = cluster.Start(ctx, cluster.Config{Programs: programs, Groups: manifests, Progress: os.Stderr}); err != nil {
+		return 1, err
+	}
+	defer func() {
+		if closeErr := theCluster.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	fmt.Fprintf(os.Stderr, "the control plane is up after %.0f s\n", time.Since(start).Seconds())
+	if api, err = kubernetes.NewForConfigAndClient(&rest.Config{Host: cluster.URL, QPS: 100, Burst: 200}, theCluster.Client()); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// merged is what `kopshook merge` makes of all groups.
+func merged() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "kopshook-merged-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var all []string
+	for _, g := range groups {
+		manifest := filepath.Join(dir, g.name+".yaml")
+		if err := os.WriteFile(manifest, []byte(g.manifest), 0o644); err != nil {
+			return nil, err
+		}
+		args := []string{"kopshook", "merge"}
+		for i, s := range g.specs {
+			file := filepath.Join(dir, fmt.Sprintf("%s-hooks-%d.yaml", g.name, i))
+			if err := os.WriteFile(file, []byte(strings.ReplaceAll(s, `"@"`, g.name)), 0o644); err != nil {
+				return nil, err
+			}
+			args = append(args, "-f", file)
+		}
+		text := g.manifest
+		if len(g.specs) > 0 {
+			var out, errs bytes.Buffer
+			if code := cli.Run(context.Background(), append(args, manifest), strings.NewReader(""), &out, &errs); code != 0 {
+				return nil, fmt.Errorf("kopshook merge, group %s: exit code %d\n%s", g.name, code, &errs)
+			}
+			text = out.String()
+		}
+		if g.change != nil {
+			changed := g.change(text)
+			if changed == text {
+				return nil, fmt.Errorf("group %s: there is nothing to change in its manifest", g.name)
+			}
+			text = changed
+		}
+		all = append(all, text)
+	}
+	return []byte(strings.Join(all, "---\n")), nil
+}
