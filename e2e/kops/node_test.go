@@ -18,13 +18,14 @@ import (
 	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
-// suites are the releases that real nodes are booted of: those of Debian.
-var suites = func() []boot.Suite {
-	var list []boot.Suite
-	for _, s := range boot.Suites {
-		if strings.HasPrefix(s.Title, "Debian") {
-			list = append(list, s)
+// suites are the releases that real nodes are booted of.
+var suites = func() (list []boot.Suite) {
+	for _, name := range []string{"trixie", "bookworm"} {
+		s, err := boot.FindSuite(name)
+		if err != nil {
+			panic(err)
 		}
+		list = append(list, s)
 	}
 	return list
 }()

@@ -61,7 +61,11 @@ const allPhases = network + `
   script: |
     #!/bin/sh
     set -eu
-    for i in $(seq 600); do [ ! -e /var/lib/kubelet/kubelet.conf ] || break; sleep 0.1; done
+    # until nodeup has started the kubelet, which waits for this hook, and then a while
+    for i in $(seq 600); do
+      if systemctl list-jobs | grep -q kubelet.service || systemctl -q is-active kubelet; then break; fi
+      sleep 0.1
+    done
     sleep 4
 ` + hugePages + `
 - name: register
@@ -105,8 +109,8 @@ func counted(n *corev1.Node) []string {
 func firstBoot(r *boot.Result) []string {
 	return slices.Concat(settles(r), inOrder(r,
 		"driver", "started kopshook-driver.service", "started kopshook-scratch-disk.service", "starting kops-configuration.service",
-		"starting containerd.service", "started containerd.service", "started kopshook-huge-pages.service", "started kubelet.service",
-		"started kopshook-joined.service"),
+		"started kopshook-huge-pages.service", "started kubelet.service", "started kopshook-joined.service"),
+		inOrder(r, "starting kops-configuration.service", "starting containerd.service", "started kubelet.service"),
 		inOrder(r, "started kops-configuration.service", "started kopshook-register.service"))
 }
 
@@ -126,8 +130,9 @@ func TestPhases(t *testing.T) {
 				t.Errorf("nodeup was there before the driver: %s", log)
 			}
 			second := n.boot(boot.Options{Until: until, End: boot.PowerOff})
-			report(t, settles(second), counted(seen), inOrder(second, "started kopshook-driver.service", "started kopshook-scratch-disk.service",
-				"starting containerd.service", "started kopshook-huge-pages.service", "started kubelet.service", "started kopshook-joined.service", "drained"))
+			report(t, settles(second), counted(seen), inOrder(second, "started kopshook-driver.service", "starting containerd.service"),
+				inOrder(second, "started kopshook-driver.service", "started kopshook-scratch-disk.service", "started kopshook-huge-pages.service",
+					"started kubelet.service", "started kopshook-joined.service", "drained"))
 			if second.Timeline.Count("driver") != 0 {
 				t.Error("boot 2: the driver was installed again")
 			}

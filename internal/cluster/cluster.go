@@ -328,3 +328,6 @@ func (c *Cluster) Close() error {
 	}
 	return os.RemoveAll(c.dir)
 }
+
+// UserData is what kops gives the machines of an instance group.
+func (c *Cluster) UserData(group string) ([]byte, error) { return c.userData(group) }
