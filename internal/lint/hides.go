@@ -16,9 +16,13 @@ import (
 // nodeup/pkg/model/kubelet.go:118 and 144, containerd.go:42, context.go:101 of kops 1.36.2.
 var nodeupWrites = []string{"/var/lib/kubelet", "/var/lib/containerd", "/etc/containerd", "/srv/kubernetes", "/etc/kubernetes", "/opt/cni/bin"}
 
-// checkHides looks for mounts over what nodeup has written, in phases that run beside nodeup or after it.
+// checkHides looks for mounts over what nodeup has written, in phases that run beside nodeup or after it; and before it,
+// for those that do not keep what nodeup writes.
 func (p *hookPass) checkHides(shells []*shellText, files []*file) {
 	switch p.h.Phase {
+	case hookspec.Boot, hookspec.PreNodeup:
+		p.checkForgets(shells)
+		return
 	case hookspec.PreKubelet, hookspec.PostNodeup, hookspec.PostKubelet, hookspec.Daemon:
 	default:
 		return
@@ -47,6 +51,23 @@ func (p *hookPass) checkHides(shells []*shellText, files []*file) {
 			if dir, hidden := execMounts(l); hidden != "" {
 				hides(dir, hidden, f.place(l.line, 1))
 			}
+		}
+	}
+}
+
+// checkForgets looks for file systems in memory where nodeup's files are to be: kops-controller gives a node that is
+// Ready no new credentials (status 409), and nodeup then writes nothing
+// (cmd/kops-controller/pkg/server/server.go:203, pkg/kopscontrollerclient/client.go:140 of kops 1.36.2).
+func (p *hookPass) checkForgets(shells []*shellText) {
+	for _, s := range shells {
+		for i := range s.Commands {
+			c := &s.Commands[i]
+			dir, hidden := mountsOver(s.Script, c, p.h.Env)
+			if hidden == "" || dir == "/var/lib/containerd" || !c.Has("tmpfs", "ramfs", "-ttmpfs", "--types=tmpfs") {
+				continue
+			}
+			p.add("KH054", s.place(c.Line, c.Col), fmt.Sprintf("%s is empty after a reboot: nodeup may write to %s once in a node's life", dir, hidden),
+				remedy("mount a disk that keeps its files, and make its file system only where it has none"))
 		}
 	}
 }
