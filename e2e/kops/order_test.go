@@ -126,7 +126,7 @@ func TestPhases(t *testing.T) {
 
 			first := n.boot(boot.Options{Until: until, End: boot.Cut})
 			report(t, firstBoot(first), counted(seen))
-			if log := first.Journal("kopshook-driver.service"); strings.Contains(log, "containerd") || strings.Contains(log, "kubelet") {
+			if log := first.Journal("kopshook-driver.service"); strings.Contains(log, "/usr/bin/containerd") || strings.Contains(log, "/usr/local/bin/kubelet") {
 				t.Errorf("nodeup was there before the driver: %s", log)
 			}
 			second := n.boot(boot.Options{Until: until, End: boot.PowerOff})
