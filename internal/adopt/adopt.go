@@ -111,6 +111,9 @@ func (a *Adopted) keep() {
 		if strings.HasPrefix(r.What, "script") && r.Name < cloudinit.NodeupName && strings.Contains(r.Content, "kops-configuration") {
 			a.keepPart(r.Part, "it is about kops-configuration.service, whose start waits for hooks already when they run")
 		}
+		if unit := waitsFor(r.Content); strings.HasPrefix(r.What, "script") && r.Name < cloudinit.NodeupName && unit != "" {
+			a.keepPart(r.Part, "it starts %s, which waits for hooks of phase pre-nodeup", unit)
+		}
 		if a.Role == "Bastion" && strings.HasPrefix(r.What, "script") {
 			a.keepPart(r.Part, "a bastion has no kubelet: its hooks are of phase boot, which runs on every boot")
 		}

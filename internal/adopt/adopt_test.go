@@ -216,3 +216,21 @@ func TestComments(t *testing.T) {
 		})
 	}
 }
+
+// TestScriptsThatStartWhatWaits: as a hook before nodeup, such a script would wait for what waits for it.
+func TestScriptsThatStartWhatWaits(t *testing.T) {
+	const script = "#!/bin/sh\nsystemctl restart kubelet\n"
+	before := adoptParts(t, "Node", []cloudinit.Part{{Name: "00-a.sh", Type: cloudinit.TypeShellScript, Content: script}})
+	if want := "it starts kubelet.service, which waits for hooks of phase pre-nodeup"; before.Kept[0] != want {
+		t.Errorf("kept for %q, want %q", before.Kept[0], want)
+	}
+	for what, parts := range map[string]cloudinit.Part{
+		"script": {Name: "zz-a.sh", Type: cloudinit.TypeShellScript, Content: script},
+		"runcmd": {Name: "a.yaml", Type: cloudinit.TypeCloudConfig, Content: "#cloud-config\nruncmd:\n- [systemctl, restart, containerd]\n"},
+	} {
+		after := adoptParts(t, "Node", []cloudinit.Part{parts})
+		if strings.Contains(after.spec, "block") || !strings.Contains(after.spec, "Leave it in this phase") {
+			t.Errorf("%s: the advice is wrong:\n%s", what, after.spec)
+		}
+	}
+}

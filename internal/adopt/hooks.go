@@ -10,6 +10,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // hook is one of a spec.
@@ -128,9 +129,28 @@ func (a *Adopted) addScript(r *cloudinit.Run) {
 		h.comment = append(h.comment, "Today it runs once in the life of a disk, not once per instance.")
 	}
 	a.add(h, from, parts...)
-	if h.phase == hookspec.PostNodeup {
-		h.comment = append(h.comment, "Today it runs beside nodeup, and nothing waits for it. If the node must not join without it, make it phase: pre-nodeup and onFailure: block.")
+	if h.phase != hookspec.PostNodeup {
+		return
 	}
+	why := "Today it runs beside nodeup, and nothing waits for it."
+	if unit := waitsFor(h.script); unit != "" {
+		h.comment = append(h.comment, why+" Leave it in this phase: it starts "+unit+", which would wait for the hook in an earlier one (docs/rules/KH039.md).")
+		return
+	}
+	h.comment = append(h.comment, why+" If the node must not join without it, make it phase: pre-nodeup and onFailure: block.")
+}
+
+// waitsFor names a unit that a script starts, or restarts, and that waits for hooks of phase pre-nodeup.
+func waitsFor(script string) string {
+	s := shell.Parse(script)
+	for i := range s.Commands {
+		for _, unit := range s.Commands[i].Starts() {
+			if slices.Contains([]string{"kubelet.service", "kops-configuration.service", "containerd.service"}, unit) {
+				return unit
+			}
+		}
+	}
+	return ""
 }
 
 // isRuncmd tells the script that cloud-init makes of runcmd.

@@ -223,9 +223,21 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 		findings = append(findings, lint.Check(l, lint.Options{Options: opts})...)
 	}
 	for i := range hooks {
-		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Source: in.Sources[hooks[i].Doc.File]})...)
+		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Images: imagesOf(out.Groups, &hooks[i]), Source: in.Sources[hooks[i].Doc.File]})...)
 	}
 	return in, sortFindings(findings), nil
+}
+
+// imagesOf returns the images of the instance groups that get a hook.
+func imagesOf(groups []*plan.Group, h *hookspec.Resolved) []string {
+	var images []string
+	for _, g := range groups {
+		gets := slices.ContainsFunc(g.Hooks, func(other hookspec.Resolved) bool { return other.Doc == h.Doc && other.Path == h.Path })
+		if gets && !slices.Contains(images, g.Object.Spec.Image) {
+			images = append(images, g.Object.Spec.Image)
+		}
+	}
+	return images
 }
 
 // takeDropped makes findings of lint's of the documents that kops drops: what else is wrong in a file keeps it from being

@@ -33,6 +33,7 @@ func (p *pass) checkConfigs() {
 		}
 		p.checkUsers(config)
 		p.checkBootcmd(config.Get("bootcmd"))
+		p.checkComments(config)
 	})
 }
 
@@ -148,7 +149,7 @@ func (p *pass) collectScript(i int, part cloudinit.Part) {
 
 func (p *pass) collectCommand(key string, item *pyyaml.Value) {
 	script := commandOf(item)
-	if script == nil {
+	if script == nil || script.Err != nil && p.commentBehind(item) != "" { // KH038 says why
 		return
 	}
 	s := &shellText{Script: script, what: key, late: key == "runcmd"}

@@ -15,7 +15,8 @@ import (
 // Hook is a hook of a spec with all its bytes.
 type Hook struct {
 	*hookspec.Resolved
-	Source []byte // of the spec's file; nil when positions inside of scripts are not to be told
+	Source []byte   // of the spec's file; nil when positions inside of scripts are not to be told
+	Images []string // of the instance groups that get the hook, as kops names them
 }
 
 // CheckHook looks at a hook's scripts, files and drop-ins.
@@ -25,6 +26,7 @@ func CheckHook(h *Hook) []Finding {
 	for _, s := range h.Scripts {
 		shells = append(shells, p.shell(string(s.Content), p.scriptPlace(s)))
 	}
+	scripts := shells
 	if h.Verify != nil {
 		shells = append(shells, p.shell(string(h.Verify), p.textPlace("verify", string(h.Verify))))
 	}
@@ -45,6 +47,7 @@ func CheckHook(h *Hook) []Finding {
 	for _, s := range shells {
 		checkShell(p, s)
 	}
+	p.checkHookShells(scripts, shells)
 	files = append(files, written(shells)...)
 	checkUnits(p, files, shells)
 	p.checkHides(shells, files)

@@ -64,6 +64,9 @@ func Check(g *Group, opts Options) []Finding {
 		p.checkShell()
 		p.checkSecrets()
 		p.checkNative()
+		p.checkImage()
+		p.checkDriver()
+		p.checkWarmPool()
 	}
 	return p.settle()
 }

@@ -79,6 +79,8 @@ var rules = [...]Rule{
 	{"KH035", "exits-for-all", report.Error, "a command ends the commands of others", "put it into a subshell: ( ... )"},
 	{"KH036", "runcmd-too-late", report.Warning, "runcmd runs beside nodeup, and nothing waits for it", "make it a hook of phase pre-nodeup; kopshook adopt makes a spec of it"},
 	{"KH037", "packages-too-early", report.Error, "packages are installed where their services cannot start", "install them in a hook of phase pre-nodeup"},
+	{"KH038", "comment-cuts-command", report.Error, "a YAML comment cuts a command", "put the whole command into quotes, or write it as a block: - |"},
+	{"KH039", "waits-for-itself", report.Error, "a hook starts or restarts a unit that waits for the hook", "add --no-block, or leave the start to systemd: the unit starts when the hook is done"},
 	// files
 	{"KH040", "mode-unquoted", report.Error, "permissions without quotes are a number", "put them into quotes: '0755'"},
 	{"KH041", "owner-too-early", report.Error, "a file's owner does not exist yet", "add defer: true, or let the owner be root"},
@@ -93,6 +95,8 @@ var rules = [...]Rule{
 	{"KH052", "kubelet-exec-start-pre", report.Error, "ExecStartPre= on the kubelet is killed by nodeup", "make it a hook of phase pre-kubelet"},
 	{"KH053", "gate-opens", report.Warning, "a unit that holds the kubelet up can let it go too soon", "retry inside of the script, and keep stamps there too; or make it a hook"},
 	{"KH054", "hides-nodeup", report.Error, "a mount hides what nodeup has written", "make it a hook of phase pre-nodeup: nodeup then writes to the disk"},
+	{"KH055", "unit-below-lib", report.Info, "a unit or drop-in of yours is where packages put theirs", "write it below /etc/systemd/system"},
+	{"KH056", "older-recipe", report.Warning, "ExecStartPre= on kops-configuration holds nodeup up, but not the kubelet", "make it a hook of phase pre-nodeup, as kopshook adopt does"},
 	// shell
 	{"KH060", "shell-syntax", report.Error, "the shell cannot read the script", "mend the script"},
 	{"KH061", "apt-lock", report.Warning, "apt does not wait for its lock", "add -o DPkg::Lock::Timeout=600"},
@@ -100,6 +104,9 @@ var rules = [...]Rule{
 	{"KH063", "waits-for-cloud-init", report.Error, "a script waits for cloud-init, which waits for the script", "take it away: what runs here runs in its turn"},
 	{"KH064", "pipe-to-shell", report.Warning, "what is downloaded is run unseen", "download to a file, compare its checksum, run it then"},
 	{"KH065", "download-unchecked", report.Info, "a download is not checked", "compare it with sha256sum -c"},
+	{"KH066", "systemd-for-systemctl", report.Error, "systemd is called where systemctl is meant", "write systemctl"},
+	{"KH067", "command-not-there", report.Info, "a command is not on the image", "install it first, or do without it"},
+	{"KH068", "failure-passes", report.Warning, "a hook goes on when a command in its middle fails", "add set -e below the first line"},
 	// secrets
 	{"KH070", "secret", report.Error, "a secret in user data", "let the node fetch it with its own identity, from a secret store or a bucket"},
 	// kops
@@ -107,4 +114,8 @@ var rules = [...]Rule{
 	{DroppedDocument, "document-dropped", report.Error, "kops drops a document of the file", "separate documents by lines that are exactly ---"},
 	{"KH082", "size", report.Warning, "the user data takes most of what the cloud takes, or more", "kopshook fit says what can be made smaller"},
 	{"KH083", "cannot-run-here", report.Error, "user data does not reach these nodes, or breaks them", "leave the group without additionalUserData"},
+	{"KH084", "driver-twice", report.Warning, "kops installs an NVIDIA driver, and so does a hook or a script", "choose one: set spec.containerd.nvidiaGPU.enabled to false in the instance group, or remove the other driver"},
+	{"KH085", "warm-pool-wait", report.Warning, "hooks may take longer than a warm pool waits for a machine", "raise spec.warmPool.lifecycleHookTimeout, or lower attempts and timeout of the hooks"},
+	{"KH086", "warm-pool-cut-off", report.Warning, "a warm pool stops machines without waiting for nodeup and hooks", "set spec.warmPool.enableLifecycleHook: true"},
+	{"KH087", "warm-pool-phase", report.Warning, "a pre-kubelet hook may be cut off when a machine of a warm pool is stopped", "make it a hook of phase pre-nodeup: the machine is stopped only when nodeup is done"},
 }

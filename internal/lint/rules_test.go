@@ -11,12 +11,15 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/kops/pkg/apis/kops"
+
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/templates"
 )
 
 const rulesDir = "../../docs/rules"
@@ -133,7 +136,8 @@ func lintExample(t *testing.T, text string) []Finding {
 	const name = "example.yaml"
 	data := []byte(manifestOf(text))
 	var r report.Report
-	if docs := hookspec.Decode(name, data, &r); len(docs) > 0 || r.HasErrors() {
+	docs := hookspec.Decode(name, data, &r)
+	if r.HasErrors() || len(docs) > 0 && !strings.Contains(text, "kind: InstanceGroup\n") {
 		return lintSpec(t, docs, data, &r)
 	}
 	f, err := instancegroups.Parse(name, data)
@@ -144,8 +148,11 @@ func lintExample(t *testing.T, text string) []Finding {
 		}
 		t.Fatal(err)
 	}
-	var found []Finding
+	found := lintSpec(t, docs, data, &r)
 	for _, g := range f.Groups() {
+		if len(docs) > 0 {
+			g.SetUserData(planned(t, docs, g))
+		}
 		l := &Group{Group: g, File: name, Source: data}
 		for _, p := range g.UserData() {
 			l.Parts = append(l.Parts, cloudinit.Part(p))
@@ -160,6 +167,26 @@ func lintExample(t *testing.T, text string) []Finding {
 		found = append(found, Check(l, Options{})...)
 	}
 	return found
+}
+
+// planned is the user data of the hooks of specs.
+func planned(t *testing.T, docs []*hookspec.Doc, g *instancegroups.Group) []kops.UserData {
+	t.Helper()
+	var hooks []generator.Hook
+	for _, d := range docs {
+		for _, h := range d.Resolve(hookspec.Group{Name: g.Name}) {
+			hooks = append(hooks, h.Hook)
+		}
+	}
+	parts, err := generator.Generate(generator.InstanceGroup{Name: g.Name, Role: g.Role}, templates.Newest(), hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []kops.UserData
+	for _, p := range parts {
+		data = append(data, kops.UserData(p))
+	}
+	return data
 }
 
 func lintSpec(t *testing.T, docs []*hookspec.Doc, data []byte, r *report.Report) []Finding {

@@ -37,6 +37,7 @@ func checkShell(p adder, s *shellText) {
 			checkEarly(p, s, c, pos)
 		}
 		checkWaits(p, s, c, pos)
+		checkSystemd(p, c, pos)
 		checkApt(p, s, c, pos)
 		checkDownload(p, s, i, pos)
 	}
@@ -85,6 +86,13 @@ func checkWaits(p adder, s *shellText, c *command, pos report.Position) {
 	}
 }
 
+// checkSystemd looks for systemd in the place of systemctl. It is in no PATH, and would not understand.
+func checkSystemd(p adder, c *command, pos report.Position) {
+	if c.Is("systemd") && slices.Contains([]string{"daemon-reload", "daemon-reexec", "start", "stop", "restart", "enable", "disable", "reload", "mask", "unmask"}, c.Verb()) {
+		p.add("KH066", pos, fmt.Sprintf("systemd %s: no command has that name, it is systemctl %s", c.Verb(), c.Verb()))
+	}
+}
+
 // checkApt looks at package installations.
 func checkApt(p adder, s *shellText, c *command, pos report.Position) {
 	if !c.Is("apt-get", "apt") || !c.Has("install", "upgrade", "dist-upgrade", "full-upgrade", "remove", "purge", "autoremove", "update") {
@@ -127,7 +135,11 @@ func checkDownload(p adder, s *shellText, i int, pos report.Position) {
 			return
 		}
 	}
-	p.add("KH065", pos, fmt.Sprintf("what %s fetches is not checked: nodes that boot tomorrow may get something else", c.Name()))
+	var opts []option
+	if s.what == "hook" {
+		opts = append(opts, severity(report.Warning), remedy("place it with files: url and sha256, or compare it with sha256sum -c"))
+	}
+	p.add("KH065", pos, fmt.Sprintf("what %s fetches is not checked: nodes that boot tomorrow may get something else", c.Name()), opts...)
 }
 
 // savesFile says whether what curl or wget gets is kept: nothing is, where a script only asks whether somebody answers.

@@ -106,13 +106,36 @@ func checkUnits(p adder, files []*file, shells []*shellText) {
 		checkUnitOrder(p, u)
 		checkUnitStart(p, u, files, shells)
 		checkGate(p, u, units)
-		if u.name != "kubelet.service" {
+		checkPlace(p, u)
+		checkStartPre(p, u)
+	}
+}
+
+// checkStartPre looks at what kops' own units are to run before they start.
+func checkStartPre(p adder, u *unit) {
+	for _, s := range u.lines {
+		if s.key != "ExecStartPre" || s.value == "" {
 			continue
 		}
-		for _, s := range u.lines {
-			if s.key == "ExecStartPre" && s.value != "" {
-				p.add("KH052", u.file.place(s.line, 1), "ExecStartPre of the kubelet: nodeup restarts a kubelet that is starting, and kills what ExecStartPre runs")
+		pos := u.file.place(s.line, 1)
+		switch u.name {
+		case "kubelet.service":
+			p.add("KH052", pos, "ExecStartPre of the kubelet: nodeup restarts a kubelet that is starting, and kills what ExecStartPre runs")
+		case "kops-configuration.service":
+			message := "ExecStartPre of kops-configuration.service: after a reboot the kubelet does not wait for it"
+			if u.file.again {
+				message += ", and it runs once more on each boot, since the line is appended again"
 			}
+			p.add("KH056", pos, message)
+		}
+	}
+}
+
+// checkPlace looks for units where packages put theirs.
+func checkPlace(p adder, u *unit) {
+	for _, dir := range []string{"/lib/systemd/system/", "/usr/lib/systemd/system/"} {
+		if strings.HasPrefix(u.file.path, dir) {
+			p.add("KH055", u.file.place(1, 1), fmt.Sprintf("%s is where packages put their units: an update may replace it, and some images cannot write there", u.file.path))
 		}
 	}
 }

@@ -15,6 +15,7 @@ type Script struct {
 	Words    []string // a command in the form of a list, instead of Text
 	Err      error    // why it cannot be read
 	Commands []Command
+	Calls    []Command // of functions of the script's own, which are not among Commands
 
 	functions []string
 	vars      map[string]string // by name
@@ -56,6 +57,29 @@ func (c *Command) Verb() string {
 	return ""
 }
 
+// Starts are the units that the command starts or restarts, and waits for: those of systemctl and service, with their
+// endings. There are none with --no-block.
+func (c *Command) Starts() []string {
+	var units []string
+	switch {
+	case c.Is("systemctl") && !c.Has("--no-block"):
+		args := slices.DeleteFunc(slices.Clone(c.Words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") })
+		if len(args) == 0 || !slices.Contains([]string{"start", "restart", "reload-or-restart", "try-restart", "try-reload-or-restart", "condrestart", "force-reload"}, args[0]) &&
+			!(args[0] == "enable" && c.Has("--now")) {
+			return nil
+		}
+		units = args[1:]
+	case c.Is("service", "invoke-rc.d") && len(c.Words) > 2 && slices.Contains([]string{"start", "restart", "force-reload", "try-restart"}, c.Words[2]):
+		units = c.Words[1:2]
+	}
+	for i, u := range units {
+		if !strings.Contains(u, ".") {
+			units[i] = u + ".service"
+		}
+	}
+	return units
+}
+
 // Parse reads a text as the shell of its #! line does; without one it is /bin/sh. Other interpreters are left alone:
 // there are no commands then, and no error.
 func Parse(text string) *Script {
@@ -72,7 +96,13 @@ func Parse(text string) *Script {
 	w := walker{s: s}
 	w.stmts(s.file.Stmts)
 	// a function of the script's own may be called like a command
-	s.Commands = slices.DeleteFunc(s.Commands, func(c Command) bool { return slices.Contains(s.functions, c.Name()) })
+	s.Commands = slices.DeleteFunc(s.Commands, func(c Command) bool {
+		if !slices.Contains(s.functions, c.Name()) {
+			return false
+		}
+		s.Calls = append(s.Calls, c)
+		return true
+	})
 	return s
 }
 

@@ -60,6 +60,31 @@ func TestWhatCommandsWrite(t *testing.T) {
 	}
 }
 
+func TestUnitsThatCommandsWaitFor(t *testing.T) {
+	for _, c := range []struct {
+		script string
+		want   []string
+	}{
+		{"systemctl restart kubelet", []string{"kubelet.service"}},
+		{"sudo systemctl -q reload-or-restart a.service b.timer", []string{"a.service", "b.timer"}},
+		{"systemctl try-restart x", []string{"x.service"}},
+		{"systemctl enable --now x", []string{"x.service"}},
+		{"service x restart", []string{"x.service"}},
+		{"systemctl restart --no-block x", nil},
+		{"systemctl enable x", nil},
+		{"systemctl is-active x", nil},
+		{"systemctl stop x", nil},
+		{"systemctl reload x", nil},
+		{"service x status", nil},
+		{"systemctl", nil},
+		{"service --status-all", nil},
+	} {
+		if diff := cmp.Diff(c.want, Parse(c.script).Commands[0].Starts()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.script, diff)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"#!/bin/bash\necho x >> /a\n", "cat <<-E | tee /x\n\ta\n\tE\n", "printf '%s%%' a b > \"$F\"", "sh -c 'sh -c \"echo x\"'", "{ echo; } > a"} {
 		f.Add(s)
