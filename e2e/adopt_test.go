@@ -13,6 +13,7 @@ import (
 
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 // A node whose user data was adopted does what it did before, in the same order, and has the same files.
@@ -82,6 +83,42 @@ runcmd:
 		}
 		before.boot(boot.Options{}).joins().ordered(early...).never("theirs-first hello two", "theirs-runcmd")
 		after.boot(boot.Options{}).joins().ordered(early...).never("theirs-first hello two", "theirs-runcmd")
+	})
+}
+
+// documentedRecipe is what kops' documentation shows, with a YAML comment that cuts a command and systemd for systemctl.
+const documentedRecipe = `write_files:
+  - path: /var/cache/custom-install/log-time.sh
+    permissions: "0755"
+    content: |
+      #!/bin/bash
+      /trial/bin/event log-time
+      date -R | tee /root/output.txt
+bootcmd:
+  - mkdir -p /lib/systemd/system/kops-configuration.service.d
+  - echo [Service] >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - echo ExecStartPre=/bin/bash /var/cache/custom-install/log-time.sh >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - echo ExecStopPost=/bin/touch /var/cache/kubernetes-install/nodeup_script_launch_done >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - echo TimeoutSec=infinity # for scripts that install a lot >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - systemd daemon-reload
+`
+
+// The recipe of kops' documentation, adopted, does what its author meant: before nodeup, a marker afterwards, once on each
+// boot. The kubelet waits on each boot as well.
+func TestAdoptedDocumentedRecipe(t *testing.T) {
+	adopted := adoptParts(t, []kops.UserData{cloudConfig("custom-install-sequence.txt", documentedRecipe)})
+	onSuites(t, func(t *testing.T, suite string) {
+		n := newNode(t, suite, userData(t, adopted...))
+		for range 2 {
+			r := n.boot(boot.Options{}).joins().happens("log-time", "nodeup-start", "nodeup-end")
+			r.ordered("log-time", "kubelet-start")
+			n.hasFile("/var/cache/kubernetes-install/nodeup_script_launch_done", nil, 0o644, 0, 0)
+			if _, err := n.ReadFile("/root/output.txt"); err != nil {
+				t.Error(err)
+			}
+			n.hasStatus("custom-install-sequence-before-nodeup", nodestatus.Succeeded, "")
+			n.hasStatus("custom-install-sequence-after-nodeup", nodestatus.Succeeded, "")
+		}
 	})
 }
 

@@ -33,9 +33,11 @@ type Adopted struct {
 	// Kept says why parts stay in the manifest, by their numbers.
 	Kept map[int]string
 
-	hooks []*hook
-	left  map[int]string // parts of which something is in no hook, and why nodes do not get it
-	whole bool           // cloud-config is taken over as a whole, or not at all
+	hooks    []*hook
+	left     map[int]string // parts of which something is in no hook, and why nodes do not get it
+	recipe   *nodeupRecipe  // of the parts recipeOf, or nil
+	recipeOf []int
+	whole    bool // cloud-config is taken over as a whole, or not at all
 }
 
 // Adopt makes hooks of a group's parts.
@@ -118,6 +120,7 @@ func (a *Adopted) keep() {
 			a.keepPart(r.Part, "a bastion has no kubelet: its hooks are of phase boot, which runs on every boot")
 		}
 	}
+	a.keepRecipe()
 	a.keepConfig()
 }
 

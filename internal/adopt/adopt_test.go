@@ -2,6 +2,8 @@ package adopt_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,13 +207,98 @@ func TestComments(t *testing.T) {
 	}{
 		{"a key that is there twice further down", config("a.yaml", "ntp: {servers: [a], servers: [b]}\n"), "# ntp.servers is written twice, and the last one counts, not ['a']."},
 		{"a name that would end the comment", script("00-a\u2028\"x: y.sh", "#!/bin/sh\n"), "  # From 00-a \"x: y.sh.\n"},
-		{"the older recipe", config("a.yaml", "bootcmd:\n- echo 'ExecStartPre=/x' >> /etc/systemd/system/kops-configuration.service.d/x.conf\n"), "# It makes nodeup wait by hand, which goes wrong on the second boot (docs/older-recipe.md)."},
+		{"the older recipe", config("a.yaml", "bootcmd:\n- echo 'ExecStartPre=/x' >> /etc/systemd/system/kops-configuration.service.d/x.conf\n"), "# Today it holds nodeup up, but after a reboot not the kubelet (docs/older-recipe.md)."},
 		{"a script beside nodeup", script("tune.sh", "#!/bin/sh\n"), "# Today it runs beside nodeup, and nothing waits for it."},
 		{"what no node gets", script("00-a.sh", "#!/bin/sh\n# \u00fc\n"), "# No node runs it today: a character below U+0100 that is not ASCII"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if out := adoptParts(t, "Node", []cloudinit.Part{c.part}); !strings.Contains(out.spec, c.want) {
 				t.Errorf("no %q in\n%s", c.want, out.spec)
+			}
+		})
+	}
+}
+
+// documented is the recipe that kops' documentation shows, with its two mistakes: a YAML comment cuts the line with the
+// timeout, and systemd is called for systemctl. Its tabs, which YAML does not take, are spaces here.
+const documented = `#cloud-config
+write_files:
+  - path: /var/cache/custom-install/log-time.sh
+    permissions: "0755"
+    content: |
+      #!/bin/bash
+      date -R | tee /root/output.txt
+bootcmd:
+  - mkdir -p /lib/systemd/system/kops-configuration.service.d
+  - echo [Service] >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - echo ExecStartPre=/bin/bash /var/cache/custom-install/log-time.sh >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - echo ExecStopPost=/bin/touch /var/cache/kubernetes-install/nodeup_script_launch_done >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - echo TimeoutSec=infinity # for scripts that install a lot >> /lib/systemd/system/kops-configuration.service.d/custom-setup.conf
+  - systemd daemon-reload
+`
+
+// TestDocumentedRecipe: hooks do what its author meant, before nodeup and after it, once on each boot.
+func TestDocumentedRecipe(t *testing.T) {
+	a := adoptParts(t, "Node", []cloudinit.Part{{Name: "custom-install-sequence.txt", Type: cloudinit.TypeCloudConfig, Content: documented}})
+	var got []string
+	for _, h := range a.hooks {
+		how := "once"
+		if h.EveryBoot {
+			how = "every boot"
+		}
+		if h.Continue {
+			how += ", continue"
+		}
+		content := ""
+		for _, s := range h.Scripts {
+			content = string(s.Content)
+		}
+		got = append(got, fmt.Sprintf("%s %s %s %s %d files\n%s", h.Phase, h.Name, how, h.Timeout, len(h.Files), content))
+	}
+	want := []string{
+		"pre-nodeup custom-install-sequence-before-nodeup every boot 24h0m0s 0 files\n#!/bin/sh\nset -e\n/bin/bash /var/cache/custom-install/log-time.sh\n",
+		"pre-nodeup custom-install-sequence once, continue 20m0s 1 files\n",
+		"post-nodeup custom-install-sequence-after-nodeup every boot, continue 24h0m0s 0 files\n#!/bin/sh\nset -e\nmkdir -p /var/cache/kubernetes-install\n/bin/touch /var/cache/kubernetes-install/nodeup_script_launch_done\n",
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, a.spec)
+	}
+	for _, text := range []string{"docs/older-recipe.md", "TimeoutSec=infinity is on no node today", "once on each boot"} {
+		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(a.spec, "#", "")), " "), text) {
+			t.Errorf("the spec does not say %q:\n%s", text, a.spec)
+		}
+	}
+	if strings.Contains(a.spec, "joins all the same") || strings.Contains(a.spec, "systemd daemon-reload") {
+		t.Errorf("the spec says what is not so:\n%s", a.spec)
+	}
+}
+
+func TestRecipesBesideOtherCommands(t *testing.T) {
+	const dir = "/etc/systemd/system/kops-configuration.service.d"
+	config := func(name string, items ...string) cloudinit.Part {
+		return cloudinit.Part{Name: name, Type: cloudinit.TypeCloudConfig, Content: "#cloud-config\nbootcmd:\n- " + strings.Join(items, "\n- ") + "\n"}
+	}
+	recipe := []string{"mkdir -p " + dir, `"printf '[Service]\\nExecStartPre=/opt/a\\nTimeoutSec=30min\\n' > ` + dir + `/a.conf"`}
+	for _, c := range []struct {
+		name  string
+		parts []cloudinit.Part
+		want  []string
+	}{
+		{"alone", []cloudinit.Part{config("a.yaml", recipe...)}, []string{"pre-nodeup 30m0s"}},
+		{"with other commands", []cloudinit.Part{config("a.yaml", append(recipe, "modprobe x")...)}, []string{"boot 20m0s", "pre-nodeup 30m0s"}},
+		{"behind scripts", []cloudinit.Part{config("a.yaml", recipe...), {Name: "00-b.sh", Type: cloudinit.TypeShellScript, Content: "#!/bin/sh\n"}}, []string{"pre-nodeup 24h0m0s", "pre-nodeup 30m0s"}},
+		{"what only systemd knows", []cloudinit.Part{config("a.yaml", "echo 'ExecStartPre=/opt/a %n' >> "+dir+"/a.conf")}, []string{"boot 20m0s"}},
+		{"another setting", []cloudinit.Part{config("a.yaml", append(recipe, "echo Environment=A=b >> "+dir+"/a.conf")...)}, []string{"boot 20m0s"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, h := range adoptParts(t, "Node", c.parts).hooks {
+				got = append(got, fmt.Sprintf("%s %s", h.Phase, h.Timeout))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

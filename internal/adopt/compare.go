@@ -45,6 +45,7 @@ type seen struct {
 	files   map[string]*file // as they are when nodeup starts
 	appends []effect         // to files that are not known
 	config  *pyyaml.Value
+	recipe  *nodeupRecipe // or nil
 }
 
 // Then is what the generator makes of the hooks of a group.
@@ -70,6 +71,7 @@ func (a *Adopted) Compare(then Then) *Proof {
 	p.compareFiles(now, later)
 	p.compareConfig(a.Today, result)
 	p.moved(a)
+	p.recipe(a)
 	return p
 }
 
@@ -94,9 +96,7 @@ func see(r *cloudinit.Result, parts int) *seen {
 		case run.What == "boothook":
 			s.runs = append(s.runs, effect{run.Name, EarlyBoot, run.Content, true})
 		case run.What == "bootcmd":
-			if text := commandsOf(run, parts); text != "" {
-				s.runs = append(s.runs, effect{run.Name, EarlyBoot, text, true})
-			}
+			s.seeBootcmd(run, parts)
 		case run.File != nil:
 			s.write(run)
 		case !strings.HasPrefix(run.What, "script") || run.Part < 0 && (run.Name == cloudinit.NodeupName || run.Name == alone):
@@ -106,6 +106,7 @@ func see(r *cloudinit.Result, parts int) *seen {
 			s.runs = append(s.runs, effect{run.Name, BeforeNodeup, run.Content, run.EveryBoot})
 		}
 	}
+	s.seeRecipe()
 	return s
 }
 

@@ -6,6 +6,8 @@
 //
 //	today                                            then
 //	boothooks, bootcmd                               phase boot
+//	ExecStartPre= of nodeup that bootcmd writes      phase pre-nodeup, on every boot
+//	ExecStopPost= of nodeup that bootcmd writes      phase post-nodeup, on every boot
 //	write_files                                      files of hooks of phase pre-nodeup, before all others
 //	scripts that sort before nodeup.sh               phase pre-nodeup, one attempt, onFailure: continue
 //	scripts that sort after nodeup.sh, and runcmd    phase post-nodeup, one attempt

@@ -21,6 +21,8 @@ type hook struct {
 	weight    int
 	everyBoot bool // where the phase leaves a choice
 	disabled  bool
+	block     bool   // where it may: without it the node joins
+	timeout   string // "" for a day
 	script    string
 	files     []*file
 	config    *pyyaml.Value // cloudConfig, or nil
@@ -43,11 +45,13 @@ const (
 	fromBoot   source = "bootcmd"
 	fromRun    source = "runcmd"
 	fromAppend source = "append"
+	fromBefore source = "before-nodeup" // a drop-in that bootcmd writes
+	fromAfter  source = "after-nodeup"
 )
 
 // makeHooks makes hooks of all that runs today and is taken over, in the order in which it runs.
 func (a *Adopted) makeHooks() {
-	a.hooks, a.left = nil, map[int]string{}
+	a.hooks, a.left, a.recipe = nil, map[int]string{}, nil
 	for i := range a.Today.Runs {
 		r := &a.Today.Runs[i]
 		if !a.takes(r.Part) {
@@ -57,13 +61,14 @@ func (a *Adopted) makeHooks() {
 		case r.What == "boothook":
 			a.add(&hook{phase: hookspec.Boot, script: a.asWritten(r)}, fromScript, r.Part)
 		case r.What == "bootcmd":
-			a.add(&hook{phase: hookspec.Boot, script: r.Content}, fromBoot, a.partsOf(r)...)
+			a.addBootcmd(r)
 		case r.File != nil:
 			a.addFile(r)
 		case strings.HasPrefix(r.What, "script"):
 			a.addScript(r)
 		}
 	}
+	a.addRecipe()
 	a.addConfig()
 	a.addLost()
 	a.nameHooks()
@@ -103,7 +108,8 @@ func (a *Adopted) origin(from source, parts []int) string {
 	for i, p := range parts {
 		names[i] = a.partName(p)
 	}
-	what := map[source]string{fromBoot: "bootcmd of ", fromRun: "runcmd of ", fromAppend: "an entry of write_files with append, of "}[from]
+	what := map[source]string{fromBoot: "bootcmd of ", fromRun: "runcmd of ", fromAppend: "an entry of write_files with append, of ",
+		fromBefore: "ExecStartPre= in the drop-in that bootcmd writes, of ", fromAfter: "ExecStopPost= in the drop-in that bootcmd writes, of "}[from]
 	return fmt.Sprintf("From %s%s.", what, strings.Join(names, ", "))
 }
 

@@ -14,7 +14,7 @@ func (a *Adopted) wanted(from source, parts []int) string {
 	}
 	name := label(a.Parts[parts[0]].Name)
 	switch from {
-	case fromBoot, fromRun, fromAppend:
+	case fromBoot, fromRun, fromAppend, fromBefore, fromAfter:
 		return strings.Trim(name+"-"+string(from), "-")
 	}
 	return name

@@ -238,7 +238,7 @@ func header(d *document, all []*document, first bool) []string {
 	has := func(f func(*hook) bool) bool {
 		return slices.ContainsFunc(all, func(d *document) bool { return slices.ContainsFunc(d.hooks, f) })
 	}
-	if has(func(h *hook) bool { return h.phase == hookspec.PreNodeup && h.script != "" && !h.disabled }) {
+	if has(func(h *hook) bool { return h.phase == hookspec.PreNodeup && h.script != "" && !h.disabled && !h.block }) {
 		lines = append(lines, "", "Scripts do as they did: they are tried once, nothing ends them for a day, and a node whose script failed joins all the same. "+
 			"To let one decide whether a node joins, remove its onFailure, attempts and timeout: then it is tried three times, "+
 			"for 20 minutes at most each, and the kubelet starts only after it has succeeded.")

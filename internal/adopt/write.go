@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -68,11 +69,11 @@ func (h *hook) write(b *strings.Builder) {
 		if h.everyBoot {
 			b.WriteString("    run: every-boot\n")
 		}
-		if h.phase == hookspec.PreNodeup {
+		if h.phase == hookspec.PreNodeup && !h.block {
 			b.WriteString("    onFailure: continue\n")
 		}
 		if h.script != "" {
-			b.WriteString("    attempts: 1\n    timeout: 24h\n")
+			fmt.Fprintf(b, "    attempts: 1\n    timeout: %s\n", cmp.Or(h.timeout, "24h"))
 		}
 	}
 	if h.script != "" {

@@ -366,11 +366,12 @@ func (m *maker) kops() []Stage {
 	if len(hooks("pre-kubelet")) > 0 {
 		waits = "; it waits for the hooks"
 	}
+	nodeup := []Step{
+		{Name: "nodeup", Owner: Kops, What: "kops", EveryBoot: true, Detail: "installs containerd and the kubelet", Fails: "the node does not join; systemctl restart kops-configuration tries again", Blocks: true},
+	}
 	return []Stage{
 		{StagePreNodeup, "pre-nodeup hooks", "nodeup and the kubelet wait for each", hooks("pre-nodeup")},
-		{StageNodeup, "kops-configuration.service", "on every boot", []Step{
-			{Name: "nodeup", Owner: Kops, What: "kops", EveryBoot: true, Detail: "installs containerd and the kubelet", Fails: "the node does not join; systemctl restart kops-configuration tries again", Blocks: true},
-		}},
+		{StageNodeup, "kops-configuration.service", "on every boot", m.around(nodeup)},
 		{StagePreKubelet, "pre-kubelet hooks", "beside nodeup; the kubelet waits for each", hooks("pre-kubelet")},
 		{StagePostNodeup, "post-nodeup hooks", "when nodeup has succeeded", hooks("post-nodeup")},
 		{StageKubelet, "kubelet.service", "the node joins" + waits, []Step{

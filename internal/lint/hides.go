@@ -10,6 +10,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/shell"
+	"kopshook.dev/kopshook/internal/unitfile"
 )
 
 // nodeupWrites are folders that nodeup writes to and that the kubelet, containerd and the control plane read from:
@@ -43,13 +44,13 @@ func (p *hookPass) checkHides(shells []*shellText, files []*file) {
 			continue
 		}
 		for _, l := range u.lines {
-			if l.section == "Mount" && l.key == "Where" {
-				if hidden := hiddenBy(l.value); hidden != "" {
-					hides(l.value, hidden, f.place(l.line, 1))
+			if l.Section == "Mount" && l.Key == "Where" {
+				if hidden := hiddenBy(l.Value); hidden != "" {
+					hides(l.Value, hidden, f.place(l.Line, 1))
 				}
 			}
 			if dir, hidden := execMounts(l); hidden != "" {
-				hides(dir, hidden, f.place(l.line, 1))
+				hides(dir, hidden, f.place(l.Line, 1))
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func MountsOver(text string) (dir, hidden string) {
 	if dir, hidden = scriptMounts(text); hidden != "" {
 		return dir, hidden
 	}
-	for _, l := range parseUnit(text) {
+	for _, l := range unitfile.Parse(text) {
 		if dir, hidden = execMounts(l); hidden != "" {
 			return dir, hidden
 		}
@@ -88,10 +89,10 @@ func MountsOver(text string) (dir, hidden string) {
 
 // execMounts looks at a command of a service.
 func execMounts(l setting) (dir, hidden string) {
-	if l.section != "Service" || !strings.HasPrefix(l.key, "Exec") {
+	if l.Section != "Service" || !strings.HasPrefix(l.Key, "Exec") {
 		return "", ""
 	}
-	return scriptMounts(strings.TrimLeft(l.value, "-@:+!"))
+	return scriptMounts(strings.TrimLeft(l.Value, "-@:+!"))
 }
 
 func scriptMounts(text string) (dir, hidden string) {

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"kopshook.dev/kopshook/internal/unitfile"
 )
 
 // unit is a systemd unit or a drop-in for one.
@@ -15,73 +17,27 @@ type unit struct {
 	lines  []setting
 }
 
-// setting is Key=Value in a section. Line counts from 1.
-type setting struct {
-	section, key, value string
-	line                int
-}
-
-// parseUnit reads a unit file (systemd.syntax(7)).
-func parseUnit(text string) []setting {
-	var settings []setting
-	section, joined, first := "", "", 0
-	for i, l := range strings.Split(text, "\n") {
-		l = strings.TrimRight(l, "\r")
-		trimmed := strings.TrimSpace(l)
-		if joined == "" {
-			first = i + 1
-			if trimmed == "" || trimmed[0] == '#' || trimmed[0] == ';' {
-				continue
-			}
-		} else if strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, ";") {
-			continue
-		}
-		if rest, ok := strings.CutSuffix(l, "\\"); ok {
-			joined += rest + " "
-			continue
-		}
-		l = strings.TrimSpace(joined + l)
-		joined = ""
-		if strings.HasPrefix(l, "[") && strings.HasSuffix(l, "]") {
-			section = l[1 : len(l)-1]
-			continue
-		}
-		if key, value, ok := strings.Cut(l, "="); ok {
-			settings = append(settings, setting{section, strings.TrimSpace(key), strings.TrimSpace(value), first})
-		}
-	}
-	return settings
-}
+type setting = unitfile.Setting
 
 // unitOf says which unit a file is, or is a drop-in for.
 func unitOf(f *file) (u unit, ok bool) {
-	if !strings.Contains(f.path, "/systemd/system/") {
-		return u, false
-	}
-	u = unit{name: path.Base(f.path), file: f, lines: parseUnit(f.text)}
-	if dir := path.Base(path.Dir(f.path)); strings.HasSuffix(dir, ".d") && strings.HasSuffix(f.path, ".conf") {
-		u.name, u.dropIn = strings.TrimSuffix(dir, ".d"), true
-	}
-	switch path.Ext(u.name) {
-	case ".service", ".timer", ".socket", ".path", ".target", ".mount":
-		return u, true
-	}
-	return u, false
+	name, dropIn, ok := unitfile.Of(f.path)
+	return unit{name: name, dropIn: dropIn, file: f, lines: unitfile.Parse(f.text)}, ok
 }
 
 // values returns the words of a setting, from all lines that have it.
 func (u *unit) values(key string) []string {
 	var words []string
 	for _, s := range u.lines {
-		if s.key == key {
-			words = append(words, strings.Fields(s.value)...)
+		if s.Key == key {
+			words = append(words, strings.Fields(s.Value)...)
 		}
 	}
 	return words
 }
 
 func (u *unit) has(section, key string) bool {
-	return slices.ContainsFunc(u.lines, func(s setting) bool { return s.section == section && s.key == key && s.value != "" })
+	return slices.ContainsFunc(u.lines, func(s setting) bool { return s.Section == section && s.Key == key && s.Value != "" })
 }
 
 // Units that are reached only when cloud-init is through. It waits for multi-user.target, so whatever multi-user.target
@@ -114,10 +70,10 @@ func checkUnits(p adder, files []*file, shells []*shellText) {
 // checkStartPre looks at what kops' own units are to run before they start.
 func checkStartPre(p adder, u *unit) {
 	for _, s := range u.lines {
-		if s.key != "ExecStartPre" || s.value == "" {
+		if s.Key != "ExecStartPre" || s.Value == "" {
 			continue
 		}
-		pos := u.file.place(s.line, 1)
+		pos := u.file.place(s.Line, 1)
 		switch u.name {
 		case "kubelet.service":
 			p.add("KH052", pos, "ExecStartPre of the kubelet: nodeup restarts a kubelet that is starting, and kills what ExecStartPre runs")
@@ -146,15 +102,15 @@ func checkUnitOrder(p adder, u *unit) {
 	gates := u.dropIn && kube(u.name) || slices.ContainsFunc(u.values("Before"), kube) || slices.ContainsFunc(u.values("RequiredBy"), kube)
 	early := gates || slices.Contains(u.values("WantedBy"), "multi-user.target")
 	for _, s := range u.lines {
-		if s.key != "After" {
+		if s.Key != "After" {
 			continue
 		}
-		for _, w := range strings.Fields(s.value) {
+		for _, w := range strings.Fields(s.Value) {
 			switch {
 			case early && slices.Contains(lateUnits, w):
-				p.add("KH050", u.file.place(s.line, 1), fmt.Sprintf("%s: After=%s: cloud-init is through only after multi-user.target, which waits for this unit: a cycle, and systemd leaves out one of its jobs", u.name, w))
+				p.add("KH050", u.file.place(s.Line, 1), fmt.Sprintf("%s: After=%s: cloud-init is through only after multi-user.target, which waits for this unit: a cycle, and systemd leaves out one of its jobs", u.name, w))
 			case gates && w == "multi-user.target":
-				p.add("KH050", u.file.place(s.line, 1), fmt.Sprintf("%s: After=multi-user.target: that target waits for the kubelet, which waits for this unit: a cycle, and systemd leaves out one of its jobs", u.name))
+				p.add("KH050", u.file.place(s.Line, 1), fmt.Sprintf("%s: After=multi-user.target: that target waits for the kubelet, which waits for this unit: a cycle, and systemd leaves out one of its jobs", u.name))
 			}
 		}
 	}
@@ -202,10 +158,10 @@ func checkGate(p adder, u *unit, units []unit) {
 	}
 	for _, s := range u.lines {
 		switch {
-		case s.key == "Restart" && s.value != "no":
-			p.add("KH053", u.file.place(s.line, 1), fmt.Sprintf("%s holds the kubelet up, and has Restart=%s: before systemd 254 what waits for it fails at its first failure", u.name, s.value))
-		case strings.HasPrefix(s.key, "Condition"):
-			p.add("KH053", u.file.place(s.line, 1), fmt.Sprintf("%s holds the kubelet up, and has %s=: a unit that is skipped for a condition counts as a success, and the kubelet starts", u.name, s.key))
+		case s.Key == "Restart" && s.Value != "no":
+			p.add("KH053", u.file.place(s.Line, 1), fmt.Sprintf("%s holds the kubelet up, and has Restart=%s: before systemd 254 what waits for it fails at its first failure", u.name, s.Value))
+		case strings.HasPrefix(s.Key, "Condition"):
+			p.add("KH053", u.file.place(s.Line, 1), fmt.Sprintf("%s holds the kubelet up, and has %s=: a unit that is skipped for a condition counts as a success, and the kubelet starts", u.name, s.Key))
 		}
 	}
 }
