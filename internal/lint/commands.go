@@ -144,7 +144,7 @@ func (p *pass) collectScript(i int, part cloudinit.Part) {
 		return
 	}
 	place := func(line, col int) report.Position { return p.place(at(i, line+first, col)) }
-	p.shells = append(p.shells, &shellText{shell.Parse(text), what, part.Type == cloudinit.TypeShellScript, place})
+	p.shells = append(p.shells, &shellText{Script: shell.Parse(text), what: what, late: part.Type == cloudinit.TypeShellScript, place: place})
 }
 
 func (p *pass) collectCommand(key string, item *pyyaml.Value) {
@@ -193,7 +193,7 @@ func (p *pass) collectFile(part int, e *pyyaml.Value) {
 	}
 	p.files = append(p.files, f)
 	if strings.HasPrefix(f.text, "#!") {
-		p.shells = append(p.shells, &shellText{shell.Parse(f.text), "file", true, f.place})
+		p.shells = append(p.shells, &shellText{Script: shell.Parse(f.text), what: "file", late: true, place: f.place})
 	}
 }
 

@@ -44,9 +44,7 @@ func CheckHook(h *Hook) []Finding {
 		files = append(files, &file{path: "/etc/systemd/system/" + d.Unit + ".d/hook.conf", text: d.Content, place: place})
 	}
 	p.checkSecrets(shells, files)
-	for _, s := range shells {
-		checkShell(p, s)
-	}
+	checkShells(p, shells, h.Images)
 	p.checkHookShells(scripts, shells)
 	files = append(files, written(shells)...)
 	checkUnits(p, files, shells)
@@ -79,7 +77,7 @@ func (p *hookPass) shell(text string, place func(line, col int) report.Position)
 	if p.h.Phase == hookspec.Boot {
 		what = "boothook"
 	}
-	return &shellText{shell.Parse(text), what, true, place}
+	return &shellText{Script: shell.Parse(text), what: what, late: true, place: place}
 }
 
 // textPlace finds a place inside of a text of the spec.

@@ -14,18 +14,28 @@ var lacking = []struct {
 	marks    []string
 	commands []string
 }{
-	{"Ubuntu", []string{"099720109477/ubuntu", "ssm:/aws/service/canonical/", "ubuntu-os-cloud/"}, []string{"aws", "jq", "docker", "nvidia-smi"}},
-	{"Debian", []string{"136693071363/debian", "ssm:/aws/service/debian/", "debian-cloud/"}, []string{"docker", "nvidia-smi"}},
-	{"Amazon Linux", []string{"137112412989/al20", "ssm:/aws/service/ami-amazon-linux"}, []string{"docker", "nvidia-smi"}},
-	{"Red Hat Enterprise Linux", []string{"309956199498/rhel", "rhel-cloud/"}, []string{"aws", "jq", "docker", "nvidia-smi"}},
-	{"Rocky Linux", []string{"792107900819/rocky", "rocky-linux-cloud/"}, []string{"aws", "jq", "docker", "nvidia-smi"}},
+	{"Ubuntu", []string{"099720109477/ubuntu", "ssm:/aws/service/canonical/", "ubuntu-os-cloud/"}, []string{"aws", "jq", "docker", "nvidia-smi", "yum", "dnf", "grubby", "amazon-linux-extras"}},
+	{"Debian", []string{"136693071363/debian", "ssm:/aws/service/debian/", "debian-cloud/"}, []string{"docker", "nvidia-smi", "yum", "dnf", "grubby", "snap", "amazon-linux-extras"}},
+	{"Amazon Linux", []string{"137112412989/al20", "ssm:/aws/service/ami-amazon-linux"}, []string{"docker", "nvidia-smi", "apt-get", "apt", "snap"}},
+	{"Red Hat Enterprise Linux", []string{"309956199498/rhel", "rhel-cloud/"}, []string{"aws", "jq", "docker", "nvidia-smi", "apt-get", "apt", "snap"}},
+	{"Rocky Linux", []string{"792107900819/rocky", "rocky-linux-cloud/"}, []string{"aws", "jq", "docker", "nvidia-smi", "apt-get", "apt", "snap"}},
+}
+
+// knownImage names the maker's image that an image is, "" when it is none that is known.
+func knownImage(image string) string {
+	for _, l := range lacking {
+		if slices.ContainsFunc(l.marks, func(m string) bool { return strings.HasPrefix(strings.ToLower(image), m) }) {
+			return l.image
+		}
+	}
+	return ""
 }
 
 // imageWithout names the images among some that lack a command, "" when none is known to.
 func imageWithout(images []string, command string) string {
 	for _, image := range images {
 		for _, l := range lacking {
-			if slices.Contains(l.commands, command) && slices.ContainsFunc(l.marks, func(m string) bool { return strings.HasPrefix(strings.ToLower(image), m) }) {
+			if slices.Contains(l.commands, command) && knownImage(image) == l.image {
 				return l.image
 			}
 		}

@@ -45,13 +45,13 @@ func (p *pass) checkNative() {
 			line := strings.Join(c.Words, " ")
 			pos := s.place(c.Line, c.Col)
 			switch {
-			case c.Is("sysctl") && c.Has("-w"):
+			case c.Is("sysctl") && c.Has("-w"), c.Is("sed") && c.Has("/etc/sysctl.conf"):
 				say(pos, "setting sysctls", "spec.sysctlParameters")
 			case c.Appends == "/etc/environment" && strings.Contains(strings.ToLower(line), "_proxy="):
 				say(pos, "setting a proxy", "spec.networking.egressProxy of the cluster")
 			case strings.HasPrefix(c.Name(), "mkfs") || c.Is("mkfs"):
 				say(pos, "making file systems on extra disks", "spec.volumeMounts")
-			case c.Is("apt-get", "apt", "yum", "dnf") && c.Has("install") && strings.Contains(line, "nvidia"):
+			case c.Is("apt-get", "apt") && c.Has("install") && strings.Contains(line, "nvidia"): // kops installs it on Ubuntu alone
 				say(pos, "installing the NVIDIA driver and runtime", "spec.containerd.nvidiaGPU")
 			}
 		}

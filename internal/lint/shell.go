@@ -14,6 +14,8 @@ type shellText struct {
 	what  string // script, boothook, bootcmd, runcmd, file or hook
 	late  bool   // it runs in cloud-init's last stage, or in a unit
 	place func(line, col int) report.Position
+
+	images []string // of the nodes that run it, as far as they are known
 }
 
 type command = shell.Command
@@ -28,7 +30,7 @@ func written(shells []*shellText) []*file {
 			for _, w := range s.Commands[i].Writes {
 				f := known[w.Path]
 				if f == nil || !w.Append {
-					f = &file{path: w.Path}
+					f = &file{path: w.Path, again: w.Append && s.everyBoot()}
 					f.place = func(line, col int) report.Position { return f.lines[min(line, len(f.lines))-1] }
 					known[w.Path] = f
 					files = append(files, f)
@@ -50,7 +52,6 @@ func (f *file) append(w shell.Write, s *shellText) {
 	for n := len(f.lines); n <= strings.Count(f.text, "\n"); n++ {
 		f.lines = append(f.lines, s.place(w.LineOf(n-before+1), 1))
 	}
-	f.again = f.again || w.Append && s.everyBoot()
 }
 
 // everyBoot says whether cloud-init runs the shell on every boot.

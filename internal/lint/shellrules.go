@@ -14,9 +14,38 @@ type adder interface {
 	add(code string, pos report.Position, message string, options ...option)
 }
 
-func (p *pass) checkShell() {
-	for _, s := range p.shells {
+func (p *pass) checkShell() { checkShells(p, p.shells, []string{p.g.Object.Spec.Image}) }
+
+// checkShells looks at pieces of shell in the order in which they run on nodes of some images.
+func checkShells(p adder, shells []*shellText, images []string) {
+	begun := map[string]bool{} // files that are written anew on each boot
+	for _, s := range shells {
+		s.images = images
 		checkShell(p, s)
+		if !s.everyBoot() {
+			continue
+		}
+		for i := range s.Commands {
+			c := &s.Commands[i]
+			if c.Appends != "" && !begun[c.Appends] {
+				checkAppends(p, s, c)
+			}
+			for _, w := range c.Writes {
+				begun[w.Path] = begun[w.Path] || !w.Append
+			}
+		}
+	}
+}
+
+// checkAppends looks at what grows with each boot.
+func checkAppends(p adder, s *shellText, c *command) {
+	for _, gone := range []string{"/run/", "/dev/", "/tmp/"} {
+		if strings.HasPrefix(c.Appends, gone) {
+			return
+		}
+	}
+	if !c.Guarded && !c.Once && !strings.Contains(c.Appends, "/log/") {
+		p.add("KH033", s.place(c.Line, c.Col), fmt.Sprintf("%s runs on every boot, and appends to %s each time", s.what, c.Appends))
 	}
 }
 
@@ -62,8 +91,8 @@ func checkShared(p adder, s *shellText, c *command, pos report.Position) {
 
 // checkEarly looks at what runs before systemd has reached sysinit.target, on every boot.
 func checkEarly(p adder, s *shellText, c *command, pos report.Position) {
-	if c.Appends != "" && !c.Guarded && !strings.HasPrefix(c.Appends, "/run/") && !strings.HasPrefix(c.Appends, "/dev/") && !strings.HasPrefix(c.Appends, "/tmp/") && !strings.Contains(c.Appends, "/log/") {
-		p.add("KH033", pos, fmt.Sprintf("%s runs on every boot, and appends to %s each time", s.what, c.Appends))
+	if !waitsForInit(s.images) || startsEarly(c) {
+		return
 	}
 	if c.Is("systemctl") && c.Has("start", "restart", "reload", "reload-or-restart", "isolate") && !c.Has("--no-block") {
 		p.add("KH034", pos, fmt.Sprintf("systemctl %s waits for a unit that waits for cloud-init to be through with %s: the boot hangs", c.Verb(), s.what))
@@ -74,9 +103,27 @@ func checkEarly(p adder, s *shellText, c *command, pos report.Position) {
 	if c.Is("systemctl") && c.Has("enable") && c.Has("--now") && !c.Has("--no-block") {
 		p.add("KH034", pos, fmt.Sprintf("systemctl enable --now waits for a unit that waits for cloud-init to be through with %s: the boot hangs", s.what))
 	}
-	if c.Is("apt-get", "apt", "yum", "dnf", "zypper") && c.Has("install", "upgrade", "dist-upgrade", "full-upgrade") {
+	if c.Is("apt-get", "apt") && c.Has("install", "upgrade", "dist-upgrade", "full-upgrade") {
 		p.add("KH037", pos, fmt.Sprintf("%s in %s: packages start their services, which wait for cloud-init to be through with %s: the boot hangs", c.Name(), s.what, s.what))
 	}
+}
+
+// earlyUnits are units of systemd's that do not wait for sysinit.target, and so not for cloud-init either.
+var earlyUnits = []string{"systemd-networkd", "systemd-resolved", "systemd-timesyncd", "systemd-udevd", "systemd-journald", "systemd-sysctl", "systemd-modules-load", "systemd-tmpfiles-setup"}
+
+// startsEarly says whether systemctl starts units of systemd's alone.
+func startsEarly(c *command) bool {
+	units := c.Starts()
+	return len(units) > 0 && !slices.ContainsFunc(units, func(u string) bool { return !slices.Contains(earlyUnits, strings.TrimSuffix(u, ".service")) })
+}
+
+// waitsForInit says whether sysinit.target waits for cloud-init on nodes of one of the images: it does on Debian and Ubuntu,
+// and on images that are not known; on others cloud-init's units do not say so (cloud-init systemd/*.tmpl).
+func waitsForInit(images []string) bool {
+	return len(images) == 0 || slices.ContainsFunc(images, func(image string) bool {
+		name := knownImage(image)
+		return name == "" || name == "Debian" || name == "Ubuntu"
+	})
 }
 
 // checkWaits looks for waiting for cloud-init from within it.
@@ -107,11 +154,16 @@ func checkApt(p adder, s *shellText, c *command, pos report.Position) {
 		return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "y")
 	})
 	switch {
-	case asks && !yes:
+	case asks && !yes && !answered(c):
 		p.add("KH062", pos, fmt.Sprintf("%s %s without -y asks, and nobody answers", c.Name(), c.Verb()))
 	case asks && !strings.Contains(line, "DEBIAN_FRONTEND=") && !mentions(s, "DEBIAN_FRONTEND"):
 		p.add("KH062", pos, fmt.Sprintf("%s %s without DEBIAN_FRONTEND=noninteractive: packages may ask, and nobody answers", c.Name(), c.Verb()), severity(report.Warning))
 	}
+}
+
+// answered says whether something answers the questions of a command: yes | apt install, echo y | apt install.
+func answered(c *command) bool {
+	return len(c.Input) > 0 && (c.Input[0] == "yes" || c.Input[0] == "echo" && len(c.Input) > 1 && strings.EqualFold(c.Input[1][:min(1, len(c.Input[1]))], "y"))
 }
 
 // mentions says whether a word stands anywhere in the script.

@@ -30,6 +30,8 @@ type Command struct {
 	Sub     bool     // in a subshell: exit leaves only that
 	Fn      bool     // in a function
 	Guarded bool     // only if another command says so
+	Once    bool     // by cloud-init-per: not on each boot
+	Input   []string // words of the command whose output it reads
 	Execs   bool     // by exec, which ends the shell
 	Appends string   // the file that >> appends to
 	PipedTo []string // words of the command that its output goes to
@@ -153,6 +155,7 @@ func unwrap(c Command) Command {
 			return c
 		}
 		c.Execs = c.Execs || words[0] == "exec"
+		c.Once = c.Once || words[0] == "cloud-init-per" && words[1] != "always"
 		rest := words[1:]
 		for len(rest) > 1 && (strings.HasPrefix(rest[0], "-") || strings.Contains(rest[0], "=") || isDuration(rest[0]) || words[0] == "cloud-init-per" && len(words)-len(rest) < 3) {
 			rest = rest[1:]

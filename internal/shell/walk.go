@@ -10,7 +10,8 @@ import (
 type walker struct {
 	s                *Script
 	sub, fn, guarded bool
-	out              target // of the block around
+	out              target   // of the block around
+	in               []string // words of the command before it in a pipe
 }
 
 func (w walker) stmts(list []*syntax.Stmt) {
@@ -40,6 +41,7 @@ func (w walker) stmt(st *syntax.Stmt, pipedTo []string) {
 		inner := w
 		inner.sub = true
 		inner.stmt(c.X, firstWords(c.Y))
+		inner.in = firstWords(c.X)
 		inner.stmt(c.Y, pipedTo)
 	case *syntax.Subshell:
 		w.sub = true
@@ -146,7 +148,7 @@ func (w walker) call(st *syntax.Stmt, c *syntax.CallExpr, pipedTo []string) {
 		}
 		return
 	}
-	cmd := Command{Words: literals(c.Args), Line: int(st.Pos().Line()), Col: w.s.column(st.Pos()), Sub: w.sub, Fn: w.fn, Guarded: w.guarded, PipedTo: pipedTo}
+	cmd := Command{Words: literals(c.Args), Line: int(st.Pos().Line()), Col: w.s.column(st.Pos()), Sub: w.sub, Fn: w.fn, Guarded: w.guarded, PipedTo: pipedTo, Input: w.in}
 	for _, a := range c.Assigns {
 		if a.Name != nil && a.Name.Value == "DEBIAN_FRONTEND" {
 			value := ""
