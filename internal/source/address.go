@@ -5,8 +5,6 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	getter "github.com/hashicorp/go-getter/v2"
 	"k8s.io/kops/util/pkg/vfs"
@@ -25,6 +23,7 @@ type address struct {
 	archive string // how the file is packed, "" when it is used as it is
 	pin     string // hex SHA-256 of the downloaded file, from checksum=
 	name    string // base name of the downloaded file
+	same    string // differs where two sources with one key do
 	secrets []string
 }
 
@@ -56,7 +55,7 @@ func isWord(s string) bool {
 const addressRemedy = "write git::https://HOST/REPO//PATH?ref=TAG, https://..., s3://BUCKET/KEY or gs://BUCKET/KEY; local files as paths relative to the spec"
 
 func parseAddress(src string) (*address, error) {
-	a := &address{key: Redact(src), secrets: secretsOf(src)}
+	a := &address{key: Redact(src), same: identity(src), secrets: secretsOf(src)}
 	fail := func(remedy, format string, args ...any) (*address, error) {
 		return nil, report.Hint(remedy, "source %q: %s", a.key, a.scrub(fmt.Sprintf(format, args...)))
 	}
@@ -201,132 +200,4 @@ func parseChecksum(v string) (pin string, err error) {
 
 func isSHA256(s string) bool {
 	return len(s) == 64 && !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
-}
-
-const redacted = "REDACTED"
-
-// Redact returns a source without the credentials that it may hold: user and password of a URL, and query parameters
-// whose names sound like credentials. Two sources that differ in those alone are the same to the lock file.
-func Redact(src string) string {
-	if !IsRemote(src) {
-		return src
-	}
-	return replaceCredentials(src, func(userinfo string) string {
-		if user, _, ok := strings.Cut(userinfo, ":"); ok && user != "" {
-			return user
-		}
-		return userinfo
-	}, func(string) string { return "" }, func(string) string { return redacted })
-}
-
-// Mask puts asterisks in place of the credentials of all remote sources in a line of text, one for each character.
-func Mask(line string) string {
-	if !strings.Contains(line, "://") {
-		return line
-	}
-	stars := func(s string) string { return strings.Repeat("*", utf8.RuneCountInString(s)) }
-	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`,{}[]<>", r) }) {
-		if !IsRemote(word) {
-			continue
-		}
-		masked := replaceCredentials(word, func(userinfo string) string {
-			if user, password, ok := strings.Cut(userinfo, ":"); ok {
-				return user + ":" + stars(password)
-			}
-			return userinfo
-		}, func(userinfo string) string { return stars(userinfo) + "@" }, stars)
-		line = strings.Replace(line, word, masked, 1)
-	}
-	return line
-}
-
-// replaceCredentials replaces what stands before the @ of a URL, with login where the user is an account of SSH or
-// git and no secret, else with user, which gives the @ too; and the values of query parameters with value.
-func replaceCredentials(src string, login, user, value func(string) string) string {
-	base, query, hasQuery := strings.Cut(src, "?")
-	if scheme, rest, ok := strings.Cut(base, "://"); ok {
-		authority, tail, slash := strings.Cut(rest, "/")
-		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-			userinfo, host := authority[:at], authority[at+1:]
-			if name, _, _ := strings.Cut(userinfo, ":"); name == "git" || strings.HasSuffix(scheme, "ssh") {
-				authority = login(userinfo) + "@" + host
-			} else {
-				authority = user(userinfo) + host
-			}
-		}
-		base = scheme + "://" + authority
-		if slash {
-			base += "/" + tail
-		}
-	}
-	if !hasQuery {
-		return base
-	}
-	params := strings.Split(query, "&")
-	for i, p := range params {
-		if name, v, ok := strings.Cut(p, "="); ok && v != "" && isSecret(name) {
-			params[i] = name + "=" + value(v)
-		}
-	}
-	return base + "?" + strings.Join(params, "&")
-}
-
-// isSecret says whether a query parameter's name sounds like a credential: of presigned URLs of S3, GCS and Azure, and
-// of the forges.
-func isSecret(name string) bool {
-	name = strings.ToLower(name)
-	if strings.HasPrefix(name, "x-amz-") || strings.HasPrefix(name, "x-goog-") {
-		return true
-	}
-	for _, word := range []string{"token", "secret", "passw", "pwd", "signature", "credential", "sshkey", "auth", "apikey", "api_key", "api-key", "access", "jwt"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return name == "sig" || name == "key" || name == "expires"
-}
-
-// secretsOf lists the credentials in a source, as they stand and unescaped, for scrub.
-func secretsOf(src string) []string {
-	var secrets []string
-	add := func(s string) {
-		if s == "" || s == "git" {
-			return
-		}
-		secrets = append(secrets, s)
-		if plain, err := url.PathUnescape(s); err == nil && plain != s {
-			secrets = append(secrets, plain)
-		}
-		if plain, err := url.QueryUnescape(s); err == nil && plain != s {
-			secrets = append(secrets, plain)
-		}
-	}
-	base, query, _ := strings.Cut(src, "?")
-	if scheme, rest, ok := strings.Cut(base, "://"); ok {
-		authority, _, _ := strings.Cut(rest, "/")
-		if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-			add(authority[:at])
-			user, password, _ := strings.Cut(authority[:at], ":")
-			add(password)
-			if !strings.HasSuffix(scheme, "ssh") {
-				add(user)
-			}
-		}
-	}
-	for p := range strings.SplitSeq(query, "&") {
-		if name, value, _ := strings.Cut(p, "="); isSecret(name) {
-			add(value)
-		}
-	}
-	return secrets
-}
-
-// scrub takes the credentials of the source out of a text that a server, git or a library wrote.
-func (a *address) scrub(s string) string {
-	for _, secret := range a.secrets {
-		if len(secret) > 2 {
-			s = strings.ReplaceAll(s, secret, redacted)
-		}
-	}
-	return s
 }

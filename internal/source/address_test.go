@@ -37,12 +37,11 @@ func TestParseAddress(t *testing.T) {
 		"gcs::https://www.googleapis.com/storage/v1/bucket/d/x":  {kind: kindBucket, url: "gs://bucket/d/x", name: "x"},
 	} {
 		t.Run(src, func(t *testing.T) {
-			want.key = src
 			a, err := parseAddress(src)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, *a, cmp.AllowUnexported(address{}), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(want, *a, cmp.AllowUnexported(address{}), cmpopts.IgnoreFields(address{}, "key", "same", "secrets")); diff != "" {
 				t.Error(diff)
 			}
 			if !IsRemote(src) {
@@ -60,7 +59,7 @@ func TestParseAddressRefuses(t *testing.T) {
 		"smb://host/x":                                     "is of no kind that kopshook fetches",
 		"git::ext::sh -c touch% /tmp/x":                    "git has no transport",
 		"git::fd::7":                                       "git has no transport",
-		"git::https://example.com/x?ref=--upload-pack=sh":  "ref=--upload-pack=sh is no name that git has",
+		"git::https://example.com/x?ref=--upload-pack":     "ref=--upload-pack is no name that git has",
 		"git::https://example.com/x?ref=a:b":               "ref=a:b is no name that git has",
 		"git::https://example.com/x?ref=%2Brefs/heads/*":   "ref=+refs/heads/* is no name that git has",
 		"git::https://example.com/x//../y":                 "the path behind // leaves it",
@@ -83,42 +82,6 @@ func TestParseAddressRefuses(t *testing.T) {
 				t.Errorf("%v (%s)", err, report.Remedy(err))
 			}
 		})
-	}
-}
-
-func TestRedact(t *testing.T) {
-	for src, want := range map[string]string{
-		"scripts/a":                                             "scripts/a",
-		"https://example.com/x":                                 "https://example.com/x",
-		"https://user:pass@example.com/x":                       "https://example.com/x",
-		"https://token@example.com/x@y":                         "https://example.com/x@y",
-		"https://us%40er:p@ss@example.com/x":                    "https://example.com/x",
-		"git::https://oauth2:tok@example.com/r.git//a?ref=v1":   "git::https://example.com/r.git//a?ref=v1",
-		"git::ssh://git@example.com/r.git":                      "git::ssh://git@example.com/r.git",
-		"git::ssh://me:pw@example.com/r.git":                    "git::ssh://me@example.com/r.git",
-		"git@example.com:r.git":                                 "git@example.com:r.git",
-		"https://example.com/x?private_token=abc&id=5":          "https://example.com/x?private_token=REDACTED&id=5",
-		"https://b.s3.amazonaws.com/x?X-Amz-Signature=a&a=b":    "https://b.s3.amazonaws.com/x?X-Amz-Signature=REDACTED&a=b",
-		"https://acc.blob.core.windows.net/c/x?sv=2020&sig=a%2": "https://acc.blob.core.windows.net/c/x?sv=2020&sig=REDACTED",
-	} {
-		if diff := cmp.Diff(want, Redact(src)); diff != "" {
-			t.Errorf("%s: %s", src, diff)
-		}
-	}
-}
-
-func TestMask(t *testing.T) {
-	for line, want := range map[string]string{
-		"    source: scripts/a": "    source: scripts/a",
-		"    source: git::https://me:pa\u00dfw@example.com/r.git//a?ref=v1 # see x": "    source: git::https://*******@example.com/r.git//a?ref=v1 # see x",
-		`  - {source: "https://example.com/x?id=5&token=abc", path: /a}`:            `  - {source: "https://example.com/x?id=5&token=***", path: /a}`,
-		"url: [https://u@a.example.com/x, 'https://b.example.com/y?sig=x%2Fy']":     "url: [https://*@a.example.com/x, 'https://b.example.com/y?sig=*****']",
-		"git::ssh://git:pw@example.com/r.git and git::ssh://me@example.com/r.git":   "git::ssh://git:**@example.com/r.git and git::ssh://me@example.com/r.git",
-		"echo a: b # https://example.com":                                           "echo a: b # https://example.com",
-	} {
-		if diff := cmp.Diff(want, Mask(line)); diff != "" {
-			t.Errorf("%s: %s", line, diff)
-		}
 	}
 }
 

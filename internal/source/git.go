@@ -29,6 +29,7 @@ type gitGetter struct {
 	getter.GitGetter
 	limits   Limits
 	revision string // commit that is locked, or ""
+	scheme   string // of the remote
 	ref      string // what the source asks for
 	item     *progressItem
 
@@ -44,6 +45,7 @@ func (g *gitGetter) Get(ctx context.Context, req *getter.Request) error {
 	}
 	u := *req.URL()
 	u.RawQuery = withoutGitParams(u.Query()).Encode()
+	g.scheme = u.Scheme
 	dir := req.Dst
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -187,7 +189,7 @@ func (g *gitGetter) command(ctx context.Context, dir string, args ...string) *ex
 	}
 	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
 	cmd.Dir = dir
-	cmd.Env = gitEnv(os.Environ(), seconds)
+	cmd.Env = gitEnv(os.Environ(), g.scheme, seconds)
 	endWithChildren(cmd)
 	cmd.WaitDelay = 2 * time.Second
 	return cmd
@@ -195,8 +197,9 @@ func (g *gitGetter) command(ctx context.Context, dir string, args ...string) *ex
 
 // gitEnv is the environment without what points git at another repository, as it is set in a git hook
 // (git rev-parse --local-env-vars), and so that nothing asks questions. Several fetches run at once, perhaps without
-// a terminal: passwords come from credential helpers, agents and files.
-func gitEnv(env []string, stallSeconds string) []string {
+// a terminal: passwords come from credential helpers, agents and files. A server cannot redirect to a protocol that is not
+// allowed: from http to https, and not the other way.
+func gitEnv(env []string, scheme, stallSeconds string) []string {
 	local := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
 		"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE",
 		"GIT_IMPLICIT_WORK_TREE", "GIT_CONFIG", "GIT_TERMINAL_PROMPT", "GIT_ALLOW_PROTOCOL", "LC_ALL", "LANGUAGE"}
@@ -206,7 +209,10 @@ func gitEnv(env []string, stallSeconds string) []string {
 		ssh = ssh || name == "GIT_SSH_COMMAND" || name == "GIT_SSH"
 		return slices.Contains(local, name)
 	})
-	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file")
+	if scheme == "http" {
+		scheme = "http:https"
+	}
+	env = append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL="+scheme)
 	if !ssh {
 		env = append(env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes -o ConnectTimeout="+stallSeconds+" -o ServerAliveInterval="+stallSeconds)
 	}
@@ -236,6 +242,9 @@ func (e *gitError) Error() string {
 
 // temporary says whether trying again may help. git's exit code does not tell, its words do.
 func (e *gitError) temporary() bool {
+	if e.disabled() {
+		return false
+	}
 	for _, final := range []string{"not found", "does not exist", "could not read Username", "could not read Password", "Authentication failed",
 		"Permission denied", "couldn't find remote ref", "not our ref", "certificate", "Host key verification failed", "not allowed",
 		"does not appear to be a git repository", "unadvertised object", "error: 401", "error: 403", "error: 404", "No space left"} {
@@ -246,9 +255,16 @@ func (e *gitError) temporary() bool {
 	return true
 }
 
-// Remedy says what to do about the failures that people meet.
+// disabled says whether curl was sent to a protocol that GIT_ALLOW_PROTOCOL does not have.
+func (e *gitError) disabled() bool {
+	return strings.Contains(e.stderr, "disabled in libcurl") || strings.Contains(e.stderr, "disabled or unsupported")
+}
+
+// Hint says what to do about the failures that people meet.
 func (e *gitError) Hint() string {
 	switch {
+	case e.disabled():
+		return "the server redirects from https to http: ask its operator, or name another server"
 	case strings.Contains(e.stderr, "couldn't find remote ref"):
 		return "ref= is a tag, a branch or a full commit id"
 	case strings.Contains(e.stderr, "could not read Username"), strings.Contains(e.stderr, "Authentication failed"), strings.Contains(e.stderr, "Permission denied"),

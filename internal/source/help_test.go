@@ -161,17 +161,23 @@ func (r *repo) commit(files map[string]string) string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// serve serves the repository as forges do, and returns its source.
-func (r *repo) serve(wrap func(http.Handler) http.Handler) string {
+// handler serves the repository as forges do.
+func (r *repo) handler() http.Handler {
 	r.t.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	var h http.Handler = &cgi.Handler{
+	return &cgi.Handler{
 		Path: git, Args: []string{"http-backend"}, Stderr: io.Discard,
 		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(r.dir), "GIT_HTTP_EXPORT_ALL=1", "HOME=" + os.Getenv("HOME"), "GIT_CONFIG_NOSYSTEM=1"},
 	}
+}
+
+// serve serves the repository, and returns its source.
+func (r *repo) serve(wrap func(http.Handler) http.Handler) string {
+	r.t.Helper()
+	h := r.handler()
 	if wrap != nil {
 		h = wrap(h)
 	}

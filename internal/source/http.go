@@ -39,6 +39,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return report.Hint("give the URL that it redirects to in the end", "the server redirects more than %d times", maxRedirects)
 	}
+	req.Header.Del("Referer") // it carries the query, and a token in it, to the next server
 	if from, to := via[len(via)-1].URL.Scheme, req.URL.Scheme; to != "https" && to != from {
 		return report.Hint("ask its operator, or name another server", "the server redirects from %s to %s", from, to)
 	}

@@ -218,6 +218,25 @@ func TestHTTPBadServers(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	t.Run("leads elsewhere", func(t *testing.T) {
+		var referers []string
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			referers = append(referers, r.Header["Referer"]...)
+			io.WriteString(w, "#!/bin/sh\n")
+		}))
+		defer other.Close()
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+"/x.sh", http.StatusFound)
+		}))
+		defer srv.Close()
+		files, err := fetchNew(t, srv.URL+"/x.sh?token=hidden", nil)
+		if diff := cmp.Diff("x.sh: \"#!/bin/sh\\n\"\n", got(files, err)); diff != "" {
+			t.Error(diff)
+		}
+		if len(referers) > 0 {
+			t.Errorf("the other server is told %q", referers)
+		}
+	})
 	t.Run("recovers", func(t *testing.T) {
 		var n atomic.Int32
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

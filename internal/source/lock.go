@@ -282,6 +282,9 @@ func folders(refs []Ref) []*specFolder {
 		}
 		j := slices.IndexFunc(f.sources, func(n *named) bool { return n.key == a.key })
 		switch {
+		case j >= 0 && f.sources[j].same != a.same:
+			f.errs = append(f.errs, &RefError{ref, report.Hint("add version=, with a word of your own, to one of them",
+				"source %q cannot be told from another one of this folder, which differs in what is hidden", a.key)})
 		case j < 0:
 			f.sources = append(f.sources, &named{ref, a})
 		case !ref.Dir:
