@@ -74,9 +74,9 @@ func printChanges(c *cli.Context, groups []*plan.Group) bool {
 			continue
 		}
 		any = true
-		fmt.Fprintf(c.App.Writer, "  %s (%s):\n", g.Name, g.Manifest.Name)
+		fmt.Fprintf(c.App.Writer, "  %s (%s):\n", report.OneLine(g.Name), report.OneLine(g.Manifest.Name))
 		for _, p := range g.PartChanges() {
-			fmt.Fprintf(c.App.Writer, "    %s %s\n", p.Verb(), p.Name)
+			fmt.Fprintf(c.App.Writer, "    %s %s\n", p.Verb(), report.OneLine(p.Name))
 		}
 	}
 	return any

@@ -51,7 +51,7 @@ Example:
 func printDiff(w io.Writer, g *plan.Group, color bool) error {
 	changes := g.PartChanges()
 	if len(changes) == 0 {
-		_, err := fmt.Fprintf(w, "%s: the same parts in another order\n", g.Name)
+		_, err := fmt.Fprintf(w, "%s: the same parts in another order\n", report.OneLine(g.Name))
 		return err
 	}
 	for _, p := range changes {
@@ -60,10 +60,10 @@ func printDiff(w io.Writer, g *plan.Group, color bool) error {
 			FromFile: "/dev/null", ToFile: "/dev/null", Context: 3,
 		}
 		if p.Old != nil {
-			d.FromFile = "a/" + g.Name + "/" + p.Name
+			d.FromFile = report.OneLine("a/" + g.Name + "/" + p.Name)
 		}
 		if p.New != nil {
-			d.ToFile = "b/" + g.Name + "/" + p.Name
+			d.ToFile = report.OneLine("b/" + g.Name + "/" + p.Name)
 		}
 		text, err := difflib.GetUnifiedDiffString(d)
 		if err != nil {

@@ -53,7 +53,7 @@ func fit(c *cli.Context) error {
 			continue
 		}
 		line, fits := fitLine(g.Size, c.Bool("write"))
-		fmt.Fprintf(c.App.Writer, "%s: %s\n", g.Name, line)
+		fmt.Fprintf(c.App.Writer, "%s: %s\n", report.OneLine(g.Name), report.OneLine(line))
 		all = all && fits
 	}
 	if !all {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/source"
 )
 
@@ -21,7 +22,7 @@ func newLoader(c *cli.Context) *source.Loader {
 	l := &source.Loader{
 		AllowPaths: c.StringSlice("allow-path"),
 		Offline:    c.Bool("offline"),
-		Warn:       func(msg string) { fmt.Fprintf(c.App.ErrWriter, "kopshook: warning: %s\n", msg) },
+		Warn:       func(msg string) { fmt.Fprintf(c.App.ErrWriter, "kopshook: warning: %s\n", report.OneLine(msg)) },
 	}
 	if isTerminal(c.App.ErrWriter) && os.Getenv("TERM") != "dumb" {
 		l.Progress = c.App.ErrWriter

@@ -94,12 +94,12 @@ func writeLocks(c *cli.Context, changes []source.Change) error {
 				return err
 			}
 		}
-		fmt.Fprintf(c.App.Writer, "%s:\n", ch.Path)
+		fmt.Fprintf(c.App.Writer, "%s:\n", report.OneLine(ch.Path))
 		for _, line := range slices.Concat(prefixed("+ ", ch.Added()), prefixed("~ ", ch.Changed()), prefixed("- ", ch.Removed())) {
-			fmt.Fprintln(c.App.Writer, "  "+line)
+			fmt.Fprintln(c.App.Writer, "  "+report.OneLine(line))
 		}
 		if ch.Old.Vendor != ch.New.Vendor {
-			fmt.Fprintf(c.App.Writer, "  vendor: %s\n", ch.New.Vendor)
+			fmt.Fprintf(c.App.Writer, "  vendor: %s\n", report.OneLine(ch.New.Vendor))
 		}
 	}
 	if changed && c.Bool("check") {

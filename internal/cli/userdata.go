@@ -36,13 +36,13 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 		}
 		want := g.Merged()
 		if bytes.Equal(data, cloudinit.Message(nodeup, g.Role, want)) {
-			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", display(name), g.Name)
+			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(g.Name))
 			continue
 		}
 		fine = false
-		fmt.Fprintf(c.App.Writer, "%s: does not hold what the specs say for instance group %s\n", display(name), g.Name)
+		fmt.Fprintf(c.App.Writer, "%s: does not hold what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(g.Name))
 		for _, w := range compareParts(want, has) {
-			fmt.Fprintf(c.App.Writer, "  %s\n", w)
+			fmt.Fprintf(c.App.Writer, "  %s\n", report.OneLine(w))
 		}
 	}
 	return fine, nil
