@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit bench-boot FORCE
+.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -77,6 +77,13 @@ SEED ?= $(shell date +%s)
 fuzz-cloudinit: e2e/cloudinit.test
 	$(SUDO) e2e/install.sh
 	cd internal/cloudinit && KOPSHOOK_N=$(N) KOPSHOOK_FIRST=$(FIRST) KOPSHOOK_SEED=$(SEED) $(SUDO) ../../e2e/cloudinit.test -test.run Random -test.timeout 0 -test.v
+
+# cases and the fixed set against another version, with the Python of a suite:
+# make other-cloudinit CLOUDINIT=FOLDER-WITH-A-SOURCE-TREE [SUITE=bookworm]
+other-cloudinit: e2e/cloudinit.test
+	@test -e "$(CLOUDINIT)/cloudinit/handlers" || { echo 'say CLOUDINIT=, the folder of a source tree of cloud-init' >&2; exit 2; }
+	$(SUDO) e2e/install.sh
+	cd internal/cloudinit && KOPSHOOK_CLOUDINIT="$(abspath $(CLOUDINIT))" KOPSHOOK_SUITE=$(SUITE) $(SUDO) ../../e2e/cloudinit.test -test.run SeenAlike -test.timeout 60m -test.v
 
 e2e/cloudinit.test: FORCE
 	$(GO) test -tags e2e -c -o $@ ./internal/cloudinit

@@ -131,7 +131,7 @@ func (r *reader) itemType(entry, content *pyyaml.Value, bad func(string)) string
 	case !content.IsString():
 		bad("has content that is " + content.Kind.Noun())
 	}
-	if s := Sniff(content.Str); s != "" {
+	if s := r.Version.sniff(content.Str); s != "" {
 		return s
 	}
 	return fallback

@@ -33,9 +33,13 @@ var testCases = []testCase{
 	{name: "case and space before the header", parts: []Part{shell("a.sh", "  #Cloud-ConfigXYZ\nbootcmd: [a]\n")}},
 	{name: "a type without a handler", parts: []Part{{"a", "text/upstart-job", "start on boot\n"}, {"b", "application/json", "{}"}}},
 	{name: "types that kops refuses", parts: []Part{{"a.sh", TypePerBoot, "#!/bin/sh\n"}, {"b.sh", TypePerOnce, "#!/bin/sh\n"}, {"c/d.sh", TypePerInstance, "#!/bin/sh\n"}}},
+	{name: "a job for upstart in a script", parts: []Part{shell("a.sh", "#upstart-job\nstart on boot\n")}},
+	{name: "a script for each boot by its first line", parts: []Part{shell("a.sh", TypePerBoot+"\n#!/bin/sh\n")}},
 	{name: "a part handler and an include", parts: []Part{{"h.py", TypePartHandler, "#part-handler\n"}, {"i", TypeInclude, "#include\nhttp://example.invalid/\n"}}},
 	{name: "template in a cloud-config", parts: []Part{config("a", "## template: jinja\n#cloud-config\nbootcmd: ['{{ v1.instance_id }}']\n")}},
 	{name: "template", parts: []Part{{"a", "text/plain", "## template: jinja\n#cloud-config\nbootcmd: ['{{ v1.instance_id }}']\n"}}, opts: Options{InstanceData: map[string]string{"v1.instance_id": "i-1"}}},
+	{name: "template without its first line", parts: []Part{{"a", TypeJinja, "#cloud-config\nbootcmd: ['{{ v1.instance_id }}']\n"}, {"b", TypeJinja, "## template: other\n#cloud-config\nruncmd: [b]\n"}}},
+	{name: "template of cloud-init's own kind", parts: []Part{{"a", TypeJinja, "## template: basic\n#!/bin/sh\necho $ 5\n"}, {"b", TypeJinja, "## template: basic\n#!/bin/sh\necho $HOME\n"}}},
 	{name: "template that nobody can predict", parts: []Part{{"a", TypeJinja, "## template: jinja\n#cloud-config\nbootcmd: ['{{ ds.x }}']\n"}}},
 	{name: "launch-index", parts: []Part{config("a", "launch-index: 1\nbootcmd: [a]\n"), config("b", "launch-index: 0\nbootcmd: [b]\n")}, opts: Options{LaunchIndex: at(0)}},
 	{name: "launch-index in a message", parts: []Part{{"a", "message/rfc822", "Launch-Index: 1\nContent-Type: text/cloud-config\n\n#cloud-config\nbootcmd: [a]\n"}}, opts: Options{LaunchIndex: at(0)}},
@@ -52,6 +56,8 @@ var testCases = []testCase{
 	{name: "control character", parts: []Part{config("a", "bootcmd: [\"\x01\"]\n")}},
 	{name: "CRLF", parts: []Part{config("a", "#cloud-config\r\nbootcmd:\r\n- a\r\n"), shell("b.sh", "#!/bin/sh\r\necho\r\n"), shell("c.sh", "#!/bin/sh\necho\r\n"), {"d", TypeBoothook, "#cloud-boothook\r\n#!/bin/sh\r\necho\r\n"}}},
 	{name: "boundary", parts: []Part{config("a", "write_files:\n- path: /etc/a\n  content: |\n    x\n--MIMEBOUNDARY\n    y\n"), shell("b.sh", "#!/bin/sh\necho '\n--MIMEBOUNDARYx\n --MIMEBOUNDARY\n'\n")}},
+	{name: "header that begins on its second line", parts: []Part{config("a", "bootcmd: [a]\n--MIMEBOUNDARY\r\nContent-Type: text/cloud-config\r\nContent-Transfer-Encoding:\r\n base64\r\n\r\ncnVuY21kOiBbYl0K\n")}},
+	{name: "white space behind an encoding", parts: []Part{config("a", "bootcmd: [a]\n--MIMEBOUNDARY\r\nContent-Type: text/cloud-config\r\nContent-Transfer-Encoding: base64 \r\n\r\ncnVuY21kOiBbYl0K\n")}},
 	{name: "closing boundary", parts: []Part{config("a", "bootcmd: [a]\n--MIMEBOUNDARY--\n"), config("b", "runcmd: [b]\n")}},
 
 	// names
@@ -114,6 +120,7 @@ var testCases = []testCase{
 	{name: "owners that users: and groups: make", parts: []Part{config("a", "groups: [ops]\nusers: [default, {name: app, groups: 'docker, adm'}]\nwrite_files:\n- {path: /etc/1, owner: 'app:app', defer: true}\n- {path: /etc/2, owner: 'app:docker', defer: true}\n- {path: /etc/3, owner: 'root:ops', defer: true}\n")}},
 	{name: "a user that has the name of a group", parts: []Part{config("a", "groups: [app]\nusers: [{name: app}]\nwrite_files: [{path: /etc/1, owner: app, defer: true}]\n")}},
 	{name: "users that nobody can read", parts: []Part{config("a", "groups: 5\nusers: [{name: app}]\nwrite_files: [{path: /etc/1, owner: app, defer: true}]\n")}},
+	{name: "an owner that does not exist, and a folder to make", parts: []Part{config("a", "write_files: [{path: /opt/new/1, owner: app}, {path: /etc/2}]\n")}},
 	{name: "an owner that is a number", parts: []Part{config("a", "write_files: [{path: /etc/1, owner: '1000:1000'}, {path: /etc/2}]\n")}},
 	{name: "a path that is a folder", parts: []Part{config("a", "write_files: [{path: /etc/}, {path: /etc/2}]\n")}},
 	{name: "a folder that is a file", parts: []Part{config("a", "write_files: [{path: /opt/a}, {path: /opt/a/b}, {path: /etc/2}]\n")}},
@@ -124,5 +131,7 @@ var testCases = []testCase{
 	{name: "content of null", parts: []Part{config("a", "write_files: [{path: /etc/1, content: }, {path: /etc/2}]\n")}},
 	{name: "base64 that is broken", parts: []Part{config("a", "write_files: [{path: /etc/1, encoding: b64, content: YWJ}, {path: /etc/2}]\n")}},
 	{name: "source", parts: []Part{config("a", "write_files: [{path: /etc/1, source: {uri: 'http://localhost:1/'}}, {path: /etc/2, content: x, source: {uri: 'http://localhost:1/'}}]\n")}},
+	{name: "files of null", parts: []Part{config("a", "write_files:\nx: y\n")}},
+	{name: "an entry that is a string", parts: []Part{config("a", "write_files: [{path: /etc/1, defer: true}, text, {path: /etc/2}]\n")}},
 	{name: "files that are no list", parts: []Part{config("a", "write_files: {path: /etc/1}\n"), config("b", "x: y\n")}},
 }

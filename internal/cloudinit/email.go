@@ -228,7 +228,7 @@ func (p *emailParser) headers(m *message, lines []line, version Version) {
 	flush := func() {
 		if name != "" {
 			v := value.String()
-			if version.atLeast(pythonJoinsHeaders) {
+			if version.has(pythonJoinsHeaders) {
 				v = strings.TrimLeft(v, " \t\r\n")
 			}
 			m.add(name, strings.TrimRight(v, "\r\n"))

@@ -3,6 +3,7 @@ package cloudinit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
@@ -21,6 +22,14 @@ func (r *reader) finish(h *handled) {
 		r.lose(Loss{Kind: LostMerge, What: "all of the cloud-config", Why: "a patch made it " + config.Kind.Noun(), At: At{Part: -1}})
 		config = &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
 	}
+	if pair := firstTuple(h.config); pair != nil && !r.Version.has(tuplesCanBeRead) {
+		r.lose(Loss{Kind: LostMerge, Name: r.nameOf(pair.Part), What: "all of the cloud-config of all parts", At: r.locate(pair),
+			Why: "it holds a pair, of !!pairs or !!omap, which cloud-init writes in a way that it cannot read"})
+		gone := map[*pyyaml.Value]bool{}
+		reach(h.config, h.joined, gone)
+		maps.Copy(r.told, gone)
+		config = &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
+	}
 	r.result.Config = config
 	effective := &pyyaml.Value{Kind: pyyaml.Dict, Part: -1}
 	if config.Truth() {
@@ -31,13 +40,31 @@ func (r *reader) finish(h *handled) {
 		effective = r.layer(effective, r.Base)
 	}
 	r.result.Effective = effective
-	if r.Version.atLeast(configMustBeJSON) {
+	if r.Version.has(configMustBeJSON) {
 		if key := notJSON(effective, true); key != nil {
 			r.noInit = true
 			r.lose(Loss{Kind: LostInit, Path: key.String(), What: "bootcmd, write_files and everything else of the init stage", Name: r.nameOf(key.Part), At: r.locate(key),
 				Why: fmt.Sprintf("the key %s is %s, and cloud-init cannot write it as JSON next to keys that are strings", key, key.Kind.Noun())})
 		}
 	}
+}
+
+// firstTuple finds a tuple in a value.
+func firstTuple(v *pyyaml.Value) *pyyaml.Value {
+	if v == nil || v.Kind == pyyaml.Tuple {
+		return v
+	}
+	for _, item := range v.Items {
+		if t := firstTuple(item); t != nil {
+			return t
+		}
+	}
+	for _, e := range v.Entries {
+		if t := firstTuple(e.Value); t != nil {
+			return t
+		}
+	}
+	return nil
 }
 
 // notJSON finds a key that Python's json.dumps with sort_keys refuses: one that is no string, number or null, or that

@@ -9,7 +9,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(Message([]byte("#!/bin/bash\n"), "Node", c.parts))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, v := range []Version{Debian12, Debian13} {
+		for _, v := range []Version{Debian11, versions[1]} {
 			r := Read(data, Options{Version: v})
 			if r.Config == nil || r.Effective == nil {
 				t.Fatal("no configuration")

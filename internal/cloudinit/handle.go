@@ -64,24 +64,13 @@ func (r *reader) handlePart(h *handled, m *message, name, typ, payload string) {
 	index := len(r.result.Parts) - 1
 	r.changes(m, name, typ)
 	var err error
-	switch typ {
-	case TypePartHandler:
-		r.lose(Loss{Kind: Unpredictable, Name: name, What: "the part", At: r.start(m),
-			Why: "it is Python code that cloud-init imports, and that may take over other parts"})
-	case TypeCloudConfig, TypeCloudConfigJSONP:
-		err = r.cloudConfig(h, m, name, typ, payload, 0)
-	case TypeShellScript:
-		err = r.shellScript(h, m, "", name, payload)
-	case TypePerBoot, TypePerInstance, TypePerOnce:
+	switch {
+	case typ == typeUpstart && !r.Version.has(upstartIsGone):
+		err = errors.New("it is a job for upstart, and the node has systemd")
+	case isByFrequency(typ) && r.Version.has(scriptsByFrequency):
 		err = r.shellScript(h, m, strings.TrimPrefix(typ, TypeShellScript+"-"), name[strings.LastIndexByte(name, '/')+1:], payload)
-	case TypeBoothook:
-		err = r.boothook(m, name, payload)
-	case TypeJinja:
-		err = r.jinja(h, m, name, payload)
 	default:
-		if payload != "" {
-			err = fmt.Errorf("cloud-init has no handler for the type %s", typ)
-		}
+		err = r.handleType(h, m, name, typ, payload)
 	}
 	if err == nil {
 		return
@@ -100,6 +89,28 @@ func (r *reader) handlePart(h *handled, m *message, name, typ, payload string) {
 		}
 	}
 	r.lose(l)
+}
+
+// handleType is what all versions do with a part of a type. An error loses the part.
+func (r *reader) handleType(h *handled, m *message, name, typ, payload string) error {
+	switch typ {
+	case TypePartHandler:
+		r.lose(Loss{Kind: Unpredictable, Name: name, What: "the part", At: r.start(m),
+			Why: "it is Python code that cloud-init imports, and that may take over other parts"})
+	case TypeCloudConfig, TypeCloudConfigJSONP:
+		return r.cloudConfig(h, m, name, typ, payload, 0)
+	case TypeShellScript:
+		return r.shellScript(h, m, "", name, payload)
+	case TypeBoothook:
+		return r.boothook(m, name, payload)
+	case TypeJinja:
+		return r.jinja(h, m, name, payload)
+	default:
+		if payload != "" {
+			return fmt.Errorf("cloud-init has no handler for the type %s", typ)
+		}
+	}
+	return nil
 }
 
 // changes tells of characters that arrive as others, in a part that arrives.
@@ -288,7 +299,7 @@ func mergeHeader(m *message) string {
 
 // jinja renders a template and gives it to the handler of what it has become (cloudinit/handlers/jinja_template.py:51).
 func (r *reader) jinja(h *handled, m *message, name, payload string) error {
-	rendered, err := renderJinja(payload, r.InstanceData)
+	rendered, err := r.render(payload)
 	if errors.Is(err, errUnpredictable) {
 		r.lose(Loss{Kind: Unpredictable, Name: name, What: "the template", Why: err.Error(), At: r.start(m)})
 		return nil
@@ -296,7 +307,7 @@ func (r *reader) jinja(h *handled, m *message, name, payload string) error {
 	if err != nil || rendered == "" {
 		return err
 	}
-	switch Sniff(rendered) {
+	switch r.Version.sniff(rendered) {
 	case TypeCloudConfig, TypeCloudConfigJSONP:
 		return r.cloudConfig(h, m, name, TypeJinja, rendered, 1)
 	case TypeShellScript:

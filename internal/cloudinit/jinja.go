@@ -10,13 +10,33 @@ import (
 
 var errUnpredictable = errors.New("what the node knows of itself decides")
 
-// renderJinja renders a template as far as that can be told without a node (cloudinit/templater.py:84): plain text, comments
-// and variables whose values are given. Anything more is errUnpredictable.
-func renderJinja(payload string, data map[string]string) (string, error) {
+// render renders a template as far as that can be told without a node (cloudinit/templater.py:84): plain text, comments and
+// variables whose values are given. Anything more is errUnpredictable.
+func (r *reader) render(payload string) (string, error) {
 	first, text, _ := strings.Cut(payload, "\n")
-	if typ := templateType(first); typ != "jinja" {
-		return "", fmt.Errorf("its first line is not \"## template: jinja\"")
+	switch typ, ok := templateType(first); {
+	case typ == "jinja":
+		return renderJinja(text, r.InstanceData)
+	case r.Version.has(jinjaMustSayJinja), ok && typ != "basic":
+		return "", errors.New("its first line is not \"## template: jinja\"")
+	case ok:
+		return renderBasic(text)
 	}
+	return renderBasic(payload)
+}
+
+// renderBasic renders a template of cloud-init's own kind, which has variables of the form $name and ${name}.
+func renderBasic(text string) (string, error) {
+	for i := range len(text) - 1 {
+		switch next := text[i+1]; {
+		case text[i] == '$' && (next == '{' || next == '_' || next == '.' || next >= '0' && next <= '9' || next|0x20 >= 'a' && next|0x20 <= 'z'):
+			return "", fmt.Errorf("a template with variables: %w", errUnpredictable)
+		}
+	}
+	return text, nil
+}
+
+func renderJinja(text string, data map[string]string) (string, error) {
 	trailing := strings.HasSuffix(text, "\n")
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	text = strings.TrimSuffix(text, "\n")
@@ -51,17 +71,17 @@ func renderJinja(payload string, data map[string]string) (string, error) {
 	return b.String(), nil
 }
 
-// templateType is what stands behind "## template:" in a first line.
-func templateType(first string) string {
+// templateType is what stands behind "## template:" in a first line; false where that does not stand there.
+func templateType(first string) (string, bool) {
 	rest, ok := strings.CutPrefix(first, "##")
 	if !ok {
-		return ""
+		return "", false
 	}
 	rest = strings.TrimLeftFunc(rest, pyyaml.IsSpace)
 	if len(rest) < len("template:") || !strings.EqualFold(rest[:len("template:")], "template:") {
-		return ""
+		return "", false
 	}
-	return pyyaml.Strip(pyLower(rest[len("template:"):]))
+	return pyyaml.Strip(pyLower(rest[len("template:"):])), true
 }
 
 func jinjaVariable(b *strings.Builder, text string, data map[string]string) (string, error) {

@@ -14,6 +14,9 @@ import (
 // typeNotMultipart is the type of user data that is no MIME message at all.
 const typeNotMultipart = "text/x-not-multipart"
 
+// typeUpstart is the type of jobs for upstart, which old versions handle.
+const typeUpstart = "text/upstart-job"
+
 // sniffed are the beginnings that tell a type, longest first (cloudinit/handlers/__init__.py:42).
 var sniffed = [...]struct{ prefix, typ string }{
 	{TypePerInstance, TypePerInstance},
@@ -32,18 +35,35 @@ var sniffed = [...]struct{ prefix, typ string }{
 
 // Sniff returns the type that contents begin like, or "". White space before it and its case do not count.
 func Sniff(contents string) string {
-	// no prefix is longer than 64 bytes
-	head := strings.TrimLeftFunc(contents, pyyaml.IsSpace)
-	if len(head) > 128 {
-		head = head[:128]
-	}
-	head = pyLower(head)
+	head := sniffHead(contents)
 	for _, s := range sniffed {
 		if strings.HasPrefix(head, s.prefix) {
 			return s.typ
 		}
 	}
 	return ""
+}
+
+// sniffHead is what counts of contents. No prefix is longer than 64 bytes.
+func sniffHead(contents string) string {
+	head := strings.TrimLeftFunc(contents, pyyaml.IsSpace)
+	return pyLower(head[:min(len(head), 128)])
+}
+
+// sniff is Sniff as a version does it.
+func (v Version) sniff(contents string) string {
+	switch typ := Sniff(contents); {
+	case isByFrequency(typ) && !v.has(scriptsByFrequency):
+		return ""
+	case typ == "" && !v.has(upstartIsGone) && strings.HasPrefix(sniffHead(contents), "#upstart-job"):
+		return typeUpstart
+	default:
+		return typ
+	}
+}
+
+func isByFrequency(typ string) bool {
+	return typ == TypePerBoot || typ == TypePerInstance || typ == TypePerOnce
 }
 
 // isGzip: the types of a compressed part (cloudinit/user_data.py:38).
@@ -97,7 +117,7 @@ func (r *reader) processPart(m *message) {
 			r.fatal(m, "the part cannot be decompressed")
 		}
 		typ = "text/plain"
-		if s := Sniff(plain); s != "" {
+		if s := r.Version.sniff(plain); s != "" {
 			typ = s
 		}
 		n := &message{defaultType: "text/plain", payload: plain, origin: origin{none: true, declared: declared}}
@@ -111,7 +131,7 @@ func (r *reader) processPart(m *message) {
 		m, payload = n, plain
 	} else if declared == "text/plain" || declared == typeNotMultipart || declared == TypeShellScript {
 		// a script must begin with #!, so these types are not trusted; all others are
-		if s := Sniff(payload); ok && s != "" {
+		if s := r.Version.sniff(payload); ok && s != "" {
 			typ = s
 		}
 	}

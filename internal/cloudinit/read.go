@@ -8,34 +8,10 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 )
 
-// Version of cloud-init. Versions behave alike but for what is said at the constants below.
-type Version struct{ Major, Minor int }
-
-// The versions that the model is tested against, with the Python and PyYAML of the distribution that has them.
-var (
-	Debian12 = Version{22, 4} // Python 3.11
-	Debian13 = Version{25, 1} // Python 3.13
-)
-
-// What changed, and with which version it is there. Python's own changes are counted by Debian's releases.
-var (
-	configMustBeJSON     = Version{24, 1} // the merged configuration is written as JSON, too
-	writeFilesHasSource  = Version{24, 3} // write_files takes source:, and content: null is an empty file
-	ownerBeforeMode      = Version{25, 3} // write_files sets the owner of a file before its mode
-	pythonJoinsHeaders   = Debian13       // a header's value may begin on the line behind its name
-	pythonStripsEncoding = Debian13       // white space behind a transfer encoding does not matter
-)
-
-func (v Version) atLeast(u Version) bool {
-	return v.Major > u.Major || v.Major == u.Major && v.Minor >= u.Minor
-}
-
-func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
-
 // Options say what kind of node reads the message. The zero value is a node of today with an image that configures
 // nothing.
 type Options struct {
-	// Version of cloud-init; zero means Debian13.
+	// Version of cloud-init; zero means Debian13, and without Python one that fits.
 	Version Version
 	// Base is the image's own configuration (cloud.cfg and cloud.cfg.d merged): what the user data sets wins over it, key
 	// by key. It may be nil.
@@ -256,9 +232,7 @@ type reader struct {
 }
 
 func read(data []byte, spans []span, opts Options) (result *Result) {
-	if opts.Version == (Version{}) {
-		opts.Version = Debian13
-	}
+	opts.Version = opts.Version.complete()
 	opts.Base = deepCopy(opts.Base)
 	mark(opts.Base, -1, map[*pyyaml.Value]bool{})
 	r := &reader{Options: opts, data: string(data), spans: spans, loaded: map[*message]loaded{}, accounts: newAccounts(opts.Users, opts.Groups)}

@@ -55,16 +55,28 @@ func place(at At) string {
 	return fmt.Sprintf(" at %d:%d:%d", at.Part, at.Line, at.Col)
 }
 
+// versions are those that differ from each other in some case; the first is what the others are compared with.
+var versions = []Version{Debian13, {26, 2, 14}, {24, 4, 12}, {24, 1, 12}, {23, 1, 10}, Debian12, {22, 2, 9}, {22, 1, 10}, {21, 4, 9}, Debian11}
+
 func TestWhatANodeSees(t *testing.T) {
 	var b bytes.Buffer
 	for _, c := range testCases {
 		fmt.Fprintf(&b, "%s\n", c.name)
-		var old, now bytes.Buffer
-		describe(&old, c.read(t, Debian12))
-		describe(&now, c.read(t, Debian13))
-		b.Write(now.Bytes())
-		if old.String() != now.String() {
-			fmt.Fprintf(&b, " on %s\n%s", Debian12, old.String())
+		var texts []string
+		on := map[string][]string{}
+		for _, v := range versions {
+			var text bytes.Buffer
+			describe(&text, c.read(t, v))
+			if s := text.String(); on[s] == nil {
+				texts = append(texts, s)
+			}
+			on[text.String()] = append(on[text.String()], v.String())
+		}
+		for i, text := range texts {
+			if i > 0 {
+				fmt.Fprintf(&b, " on %s\n", strings.Join(on[text], ", "))
+			}
+			b.WriteString(text)
 		}
 	}
 	const golden = "testdata/seen.golden"

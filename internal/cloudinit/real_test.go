@@ -4,6 +4,7 @@ package cloudinit
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,19 +26,24 @@ type real struct {
 	unpredicted int
 }
 
-// releases are the versions of cloud-init that the model is held against.
-var releases = []struct {
-	suite   string
-	version Version
-}{{"bookworm", Debian12}, {"trixie", Debian13}}
+// releases are what the model is held against: the cloud-init of each suite or, with KOPSHOOK_CLOUDINIT, the one of that
+// source tree, which the suite KOPSHOOK_SUITE runs with its Python.
+func releases() []release {
+	if tree := os.Getenv("KOPSHOOK_CLOUDINIT"); tree != "" {
+		return []release{{suite: cmp.Or(os.Getenv("KOPSHOOK_SUITE"), "trixie"), tree: tree}}
+	}
+	return []release{{suite: "bookworm"}, {suite: "trixie"}}
+}
+
+type release struct{ suite, tree string }
 
 // start runs the driver in a copy of the root file system that goes away with the test.
-func start(tb testing.TB, suiteName string, version Version) *real {
+func start(tb testing.TB, rel release) *real {
 	tb.Helper()
 	if os.Getuid() != 0 {
 		tb.Fatal("needs root: it changes into a root file system of its own")
 	}
-	suite, err := boot.FindSuite(suiteName)
+	suite, err := boot.FindSuite(rel.suite)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -49,6 +55,12 @@ func start(tb testing.TB, suiteName string, version Version) *real {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	tree := ""
+	if rel.tree != "" {
+		if tree, err = filepath.Abs(rel.tree); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	// the mounts are seen by this process alone and end with it
 	const script = `set -e
 mount -t tmpfs tmpfs "$1"; cd "$1"; mkdir upper work root
@@ -56,8 +68,9 @@ cp "$3" upper/driver.py
 mount -t overlay overlay -o "lowerdir=$2,upperdir=upper,workdir=work" root
 mkdir -p root/dev/shm root/proc; mount -t tmpfs tmpfs root/dev/shm
 [ -e root/dev/null ] || mknod -m 666 root/dev/null c 1 3
-exec chroot root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 /driver.py`
-	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", tb.TempDir(), root, driver)
+[ -z "$4" ] || { mkdir root/tree; mount --bind "$4" root/tree; mount -o remount,bind,ro root/tree; }
+exec chroot root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 PYTHONPATH=/tree PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 /driver.py`
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", tb.TempDir(), root, driver, tree)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -76,9 +89,15 @@ exec chroot root /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF
 			tb.Errorf("the driver: %v", err)
 		}
 	})
-	r := &real{version: version, in: json.NewEncoder(in), out: bufio.NewReaderSize(out, 1<<20)}
+	r := &real{in: json.NewEncoder(in), out: bufio.NewReaderSize(out, 1<<20)}
 	var hello struct{ Version, Python, YAML string }
 	r.ask(tb, map[string]any{"folders": knownFolders, "users": knownUsers, "groups": knownGroups}, &hello)
+	if _, err := fmt.Sscanf(hello.Version, "%d.%d", &r.version.Major, &r.version.Minor); err != nil {
+		tb.Fatalf("cloud-init calls itself %q: %v", hello.Version, err)
+	}
+	if _, err := fmt.Sscanf(hello.Python, "3.%d", &r.version.Python); err != nil {
+		tb.Fatalf("Python calls itself %q: %v", hello.Python, err)
+	}
 	r.name = fmt.Sprintf("cloud-init %s, Python %s, PyYAML %s", hello.Version, hello.Python, hello.YAML)
 	return r
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // shellify makes a shell script of bootcmd or runcmd (cloudinit/util.py:2208): a string is a line of shell, a list is a
-// command whose words are quoted, null is nothing. Anything else is an error, which loses all of the commands.
+// command whose words are quoted, null is nothing in newer versions. Anything else is an error, which loses all of the commands.
 func (r *reader) shellify(commands *pyyaml.Value) (script string, items []Item, err error) {
 	if !commands.IsSequence() {
 		return "", nil, fmt.Errorf("it is %s, no list", commands.Kind.Noun())
@@ -26,7 +26,7 @@ func (r *reader) shellify(commands *pyyaml.Value) (script string, items []Item, 
 			text = strings.Join(words, " ")
 		case c.IsString():
 			text = c.Str
-		case c.Kind == pyyaml.Null:
+		case c.Kind == pyyaml.Null && r.Version.has(nullIsNoCommand):
 			continue
 		default:
 			return "", nil, &itemError{fmt.Sprintf("item %d is %s, neither a string nor a list", i+1, c.Kind.Noun()), c}

@@ -27,7 +27,7 @@ func (m *message) decoded(version Version) (string, bool) {
 	}
 	encoding, _ := m.get("Content-Transfer-Encoding")
 	encoding = pyLower(encoding)
-	if version.atLeast(pythonStripsEncoding) {
+	if version.has(pythonStripsEncoding) {
 		encoding = pyyaml.Strip(encoding)
 	}
 	switch encoding {

@@ -16,7 +16,7 @@ import (
 // (cloudinit/config/cc_write_files.py:163). The first entry that fails drops all behind it.
 func (r *reader) writeFiles(deferred bool) {
 	v := r.config("write_files")
-	if v == nil {
+	if v == nil || !r.Version.has(filesCanBeDeferred) && (deferred || !v.Truth()) {
 		return
 	}
 	what, stage := "write_files", Init
@@ -97,6 +97,9 @@ func (r *reader) filesOf(v *pyyaml.Value, deferred bool) ([]*pyyaml.Value, error
 	if err != nil {
 		return nil, fmt.Errorf("it is %s, no list", v.Kind.Noun())
 	}
+	if !r.Version.has(filesCanBeDeferred) {
+		return items, nil
+	}
 	var entries []*pyyaml.Value
 	for _, e := range items {
 		d, err := option(e, "defer")
@@ -172,7 +175,7 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if made && r.Version.atLeast(writeFilesHasSource) {
+	if made && r.Version.has(foldersHaveOwner) {
 		// newer versions give the folders that they make to the owner, too
 		if err := r.accounts.check(f); err != nil {
 			return nil, "", err
@@ -180,12 +183,13 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 	}
 	// the folders are there by now
 	switch c := e.Get("content"); {
-	case c != nil && !c.IsString() && c.Kind != pyyaml.Bytes && !(c.Kind == pyyaml.Null && r.Version.atLeast(writeFilesHasSource)):
+	case c != nil && !c.IsString() && c.Kind != pyyaml.Bytes && !(c.Kind == pyyaml.Null && r.Version.has(writeFilesHasSource)):
 		return nil, "", fmt.Errorf("its content is %s", c.Kind.Noun())
 	case !utf8.ValidString(content) && !contentIsBytes(e):
 		return nil, "", fmt.Errorf("its content cannot be written as UTF-8")
 	}
-	if f.Mode, err = r.fs.write(f.Path, f.Mode); err != nil {
+	asked := f.Mode
+	if f.Mode, err = r.fs.write(f.Path, asked); err != nil {
 		return nil, "", err
 	}
 	if modeErr != nil {
@@ -196,14 +200,16 @@ func (r *reader) writeFile(e *pyyaml.Value) (*File, string, error) {
 		f.User, f.Group = "", "" // it is there, and root's
 		return f, content, err
 	}
-	r.takeSetuid(e, f)
+	if asked == 0 || !r.Version.has(modeAfterOwner) { // chmod takes 0 for nothing to do
+		r.takeSetuid(e, f)
+	}
 	return f, content, nil
 }
 
 // takeSetuid takes the setuid bit of a file whose owner is set after its mode, and the setgid bit if its group may run it:
 // so the kernel does.
 func (r *reader) takeSetuid(e *pyyaml.Value, f *File) {
-	if f.User == "" && f.Group == "" || r.Version.atLeast(ownerBeforeMode) {
+	if f.User == "" && f.Group == "" {
 		return
 	}
 	lost := f.Mode & 0o4000
@@ -240,7 +246,7 @@ func contentIsBytes(e *pyyaml.Value) bool {
 func (r *reader) fileContent(e *pyyaml.Value, f *File) (content string, skip bool, err error) {
 	c := e.Get("content")
 	none := c == nil || c.Kind == pyyaml.Null
-	if r.Version.atLeast(writeFilesHasSource) {
+	if r.Version.has(writeFilesHasSource) {
 		if s := e.Get("source"); s != nil && s.Kind != pyyaml.Null {
 			if !s.IsDict() {
 				return "", false, fmt.Errorf("its source is %s", s.Kind.Noun())

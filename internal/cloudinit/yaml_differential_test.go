@@ -16,7 +16,7 @@ import (
 // TestRandomYAMLIsReadAlike holds pyyaml against PyYAML, values, keys' order and the place of each error.
 func TestRandomYAMLIsReadAlike(t *testing.T) {
 	seed, n := number(t, "KOPSHOOK_SEED", 1), number(t, "KOPSHOOK_N", 10000)
-	r := start(t, "trixie", Debian13)
+	r := start(t, release{suite: "trixie"})
 	bad, broken := 0, 0
 	for i := range n {
 		g := &grammar{Rand: rand.New(rand.NewPCG(seed, i))}

@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import pickle
+import re
 import shutil
 import sys
 import types
@@ -19,10 +20,14 @@ import yaml
 from cloudinit import handlers, helpers, sources, stages, subp, util, version
 from cloudinit import user_data
 from cloudinit.config import cc_bootcmd, cc_runcmd, cc_users_groups, cc_write_files
-from cloudinit.config import cc_write_files_deferred
 from cloudinit.distros import fetch
 from cloudinit.handlers import boot_hook
 from cloudinit.settings import PER_ALWAYS
+
+try:
+    from cloudinit.config import cc_write_files_deferred
+except ImportError:
+    cc_write_files_deferred = None  # before 21.3
 
 WORK = "/dev/shm/kopshook"
 CLOUD, RUN, FILES = WORK + "/cloud", WORK + "/run", WORK + "/files"
@@ -140,7 +145,9 @@ def watch_parts():
     def watched(data, filename, payload, headers):
         before = len(LOG.texts)
         callback(data, filename, payload, headers)
-        STATE["parts"].append([filename, headers["Content-Type"], len(LOG.texts) > before])
+        # before 22.2 a job of upstart is taken without a word, and nothing comes of it
+        lost = headers["Content-Type"] == handlers.INCLUSION_TYPES_MAP.get("#upstart-job") or len(LOG.texts) > before
+        STATE["parts"].append([filename, headers["Content-Type"], lost])
 
     handlers.walker_callback = watched
     handlers.walker_handle_handler = lambda *_args: None
@@ -185,9 +192,21 @@ class Redirected:
     @staticmethod
     def chownbyname(path, user=None, group=None):
         util.chownbyname(FILES + os.fsdecode(path), user, group)
-        entry = STATE["files"][-1]
-        entry[4:] = [user or "", group or ""]
-        entry[1] = oct(os.stat(FILES + os.fsdecode(path)).st_mode & 0o7777)
+        STATE["files"][-1][4:] = [user or "", group or ""]
+        note_mode(path)
+
+    @staticmethod
+    def get_permissions(path):
+        return util.get_permissions(FILES + os.fsdecode(path))
+
+    @staticmethod
+    def chmod(path, mode):
+        util.chmod(FILES + os.fsdecode(path), mode)
+        note_mode(path)
+
+
+def note_mode(path):
+    STATE["files"][-1][1] = oct(os.stat(FILES + os.fsdecode(path)).st_mode & 0o7777)
 
 
 def offline(*_args, **_kwargs):
@@ -224,13 +243,15 @@ def accounts(users, groups):
 def call(module, cfg, cloud):
     """Runs a module as cloud-init does and says whether it failed."""
     args = [module.__name__, cfg, cloud, []]
-    if "log" in module.handle.__code__.co_varnames[: module.handle.__code__.co_argcount]:
+    if module.handle.__code__.co_argcount == 5:  # before 23.1
         args.insert(3, logging.getLogger("module"))
+    before = len(LOG.texts)
     try:
         module.handle(*args)
     except Exception as e:
         return "%s: %s" % (type(e).__name__, e)
-    return ""
+    # runcmd only warns before 21.4
+    return "".join(t for t in LOG.texts[before:] if t.startswith("Failed to shellify"))
 
 
 def write_files(module, cfg, cloud):
@@ -324,7 +345,8 @@ def message(request):
     if "write_files" in cfg:
         if alive:
             make_users(cfg, cloud)
-        answer["deferred"] = write_files(cc_write_files_deferred, cfg, cloud)
+        if cc_write_files_deferred:
+            answer["deferred"] = write_files(cc_write_files_deferred, cfg, cloud)
     answer["scripts"] = run_scripts()
     return answer
 
@@ -356,6 +378,14 @@ def execute(request):
         return {"ran": e.exit_code not in ("-", None), "why": str(e.reason)}
 
 
+def release():
+    """The version of cloud-init. A source tree of 26.1 and later gets it from its build file."""
+    if version.version_string()[0].isdigit():
+        return version.version_string()
+    with open(os.path.join(os.path.dirname(os.path.dirname(version.__file__)), "meson.build")) as f:
+        return re.search(r"version: '([0-9.]+)'", f.read()).group(1)
+
+
 def main():
     sandbox()
     out = os.fdopen(os.dup(1), "w")
@@ -364,7 +394,7 @@ def main():
         request = json.loads(line)
         if "folders" in request:
             STATE.update(folders=request["folders"], users=request["users"], groups=request["groups"])
-            answer = {"version": version.version_string(), "python": sys.version.split()[0], "yaml": yaml.__version__}
+            answer = {"version": release(), "python": sys.version.split()[0], "yaml": yaml.__version__}
         elif "yaml" in request:
             answer = load(request)
         elif "script" in request:
