@@ -105,7 +105,7 @@ kind: InstanceGroup
 metadata:
   name: nodes
 spec:
-  image: ubuntu/images/hvm-ssd/ubuntu-24.04
+  image: debian/debian-13-amd64-20260101
   machineType: m7i.large
   maxSize: 2
   minSize: 1
