@@ -98,7 +98,7 @@ func bootRegistryMirror(t *testing.T, suite string) {
 	n.boot(boot.Options{}).joins().fails("kopshook-registry-mirror-read.service")
 
 	gone := recipeNode(t, suite, "registry-mirror", standIns{}, "attempts: 2", "attempts: 1")
-	gone.boot(boot.Options{}).joins().fails("kopshook-registry-mirror.service")
+	gone.boot(boot.Options{}).joins().fails("kopshook-registry-mirror.service", "kopshook-registry-mirror-read.service")
 	if text, err := gone.ReadFile("/etc/containerd/certs.d/docker.io/hosts.toml"); err != nil || !strings.Contains(string(text), "mirror.example.com") {
 		t.Errorf("hosts.toml is %q, %v", text, err)
 	}
