@@ -1,8 +1,11 @@
 #!/bin/sh
-# Installs etcd and promtool on Debian and Ubuntu, as root.
+# Installs etcd, promtool and a C compiler on Debian and Ubuntu, as root.
 set -eu
 need=
 command -v etcd > /dev/null 2>&1 || need="$need etcd-server"
+# runc, of the programs that are built
+command -v gcc > /dev/null 2>&1 || need="$need gcc"
+[ -e /usr/include/stdio.h ] || need="$need libc6-dev"
 command -v promtool > /dev/null 2>&1 || need="$need prometheus"
 [ -n "$need" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
