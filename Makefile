@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
+.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -47,6 +47,11 @@ e2e/e2e.test: FORCE
 e2e: e2e/e2e.test
 	$(SUDO) e2e/install.sh
 	cd e2e && $(E2E) -test.parallel 6
+
+# every boot on the oldest and the newest system, before a release; make e2e runs the short ones there
+e2e-suites: e2e/e2e.test
+	$(SUDO) e2e/install.sh
+	cd e2e && KOPSHOOK_E2E_ALL=1 $(E2E) -test.run '/^(bullseye|testing)$$' -test.parallel 6
 
 # the same promise on virtual machines, with kernels and disks of their own
 e2e-vm: e2e/e2e.test

@@ -192,7 +192,7 @@ func TestFindSuite(t *testing.T) {
 	if s, err := FindSuite("bookworm"); err != nil || s.Title != "Debian 12" {
 		t.Errorf("got %v, %v", s, err)
 	}
-	if _, err := FindSuite("sid"); err == nil || !strings.Contains(err.Error(), "trixie, bookworm, noble") {
+	if _, err := FindSuite("sid"); err == nil || !strings.Contains(err.Error(), "trixie, bookworm, bullseye, testing, noble") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -121,6 +121,7 @@ func (r recipe) arguments(dir string) []string {
 	for _, dir := range []string{"man", "doc", "locale", "i18n"} {
 		args = append(args, "--dpkgopt=path-exclude=/usr/share/"+dir+"/*")
 	}
+	args = append(args, r.suite.options...)
 	args = append(args, r.suite.Name, dir)
 	if r.mirror != "" {
 		args = append(args, r.mirror)

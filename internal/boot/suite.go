@@ -15,12 +15,20 @@ type Suite struct {
 	needMirror bool
 	components string
 	keyring    string
+	// EndOfRange marks the oldest and the newest system that kops' nodes may have. Their archives move or stand still,
+	// so tests may go on without them, and say so.
+	EndOfRange bool
+	options    []string // of mmdebstrap
 }
 
 // Suites are the releases that can be booted. The first is the default.
 var Suites = []Suite{
 	{Name: "trixie", Title: "Debian 13", mirrorEnv: "KOPSHOOK_DEBIAN_MIRROR", components: "main", keyring: "/usr/share/keyrings/debian-archive-keyring.gpg"},
 	{Name: "bookworm", Title: "Debian 12", mirrorEnv: "KOPSHOOK_DEBIAN_MIRROR", components: "main", keyring: "/usr/share/keyrings/debian-archive-keyring.gpg"},
+	{Name: "bullseye", Title: "Debian 11", mirrorEnv: "KOPSHOOK_DEBIAN_MIRROR", components: "main", keyring: "/usr/share/keyrings/debian-archive-keyring.gpg", EndOfRange: true},
+	// testing's lists expire after a week, also on a mirror that is a few weeks behind; they are signed all the same
+	{Name: "testing", Title: "Debian testing", mirrorEnv: "KOPSHOOK_DEBIAN_MIRROR", components: "main", keyring: "/usr/share/keyrings/debian-archive-keyring.gpg", EndOfRange: true,
+		options: []string{`--aptopt=Acquire::Check-Valid-Until "false"`}},
 	{Name: "noble", Title: "Ubuntu 24.04", mirrorEnv: "KOPSHOOK_UBUNTU_MIRROR", needMirror: true, components: "main,universe", keyring: "/usr/share/keyrings/ubuntu-archive-keyring.gpg"},
 }
 
