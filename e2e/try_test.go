@@ -18,7 +18,7 @@ import (
 )
 
 // kopshook runs the command as a user does.
-func kopshook(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func kopshook(t testing.TB, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	code = cli.Run(context.Background(), append([]string{"kopshook"}, args...), strings.NewReader(""), &out, &errs)

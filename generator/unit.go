@@ -112,7 +112,7 @@ func (h *hook) runArguments(hash string) string {
 		}
 	}
 	settings := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.Timeout)), after}
-	command, args := h.command()
+	command, args := h.command(surroundings{label: "/run/kopshook/ok/" + h.Name + "~", fetch: "/opt/kopshook/bin/fetch", reload: "systemctl daemon-reload"})
 	lines := []string{join(settings)}
 	if env := environment(h.Env); len(env) > 0 {
 		lines = append(lines, join(env))
@@ -136,9 +136,16 @@ func join(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
+// surroundings are what an attempt finds where it runs.
+type surroundings struct {
+	label  string // a file: it says in what the attempt has failed
+	fetch  string // the helper that downloads
+	reload string // tells systemd of new units
+}
+
 // command returns what one attempt runs: the script itself, or a shell that takes the steps one after the other. The
 // shell's text is ours alone: what comes from the spec are its arguments.
-func (h *hook) command() (command, args []string) {
+func (h *hook) command(at surroundings) (command, args []string) {
 	if h.Phase == PostKubelet {
 		command = []string{"/bin/sh", "/opt/kopshook/bin/kubelet"}
 	}
@@ -149,7 +156,7 @@ func (h *hook) command() (command, args []string) {
 	if h.OncePerImage {
 		h.verifyAlone(&s)
 	}
-	h.placeFiles(&s)
+	h.placeFiles(&s, at)
 	for i, script := range h.Scripts {
 		switch {
 		case len(h.Scripts) == 1:
@@ -169,7 +176,7 @@ func (h *hook) command() (command, args []string) {
 		return append(command, "/bin/true"), nil
 	}
 	// -x, so that the journal shows each step
-	return append(command, "/bin/sh", "-exc", strings.Join(s.text, "; ")), append([]string{"/run/kopshook/ok/" + h.Name + "~"}, s.args...)
+	return append(command, "/bin/sh", "-exc", strings.Join(s.text, "; ")), append([]string{at.label}, s.args...)
 }
 
 // verifyAlone adds what attempt 0 does: the image has done the rest.
@@ -186,7 +193,7 @@ func (h *hook) verifyAlone(s *steps) {
 }
 
 // placeFiles adds the steps that put files and drop-ins in place.
-func (h *hook) placeFiles(s *steps) {
+func (h *hook) placeFiles(s *steps, at surroundings) {
 	reload := false
 	files := h.staged()
 	for i, f := range files {
@@ -202,10 +209,10 @@ func (h *hook) placeFiles(s *steps) {
 		for j, u := range f.URLs {
 			urls[j] = s.arg(u)
 		}
-		s.addQuiet("/bin/sh /opt/kopshook/bin/fetch %s %04o %s %s %s", path, f.Mode, f.Owner, strings.ToLower(f.SHA256), strings.Join(urls, " "))
+		s.addQuiet("/bin/sh %s %s %04o %s %s %s", at.fetch, path, f.Mode, f.Owner, strings.ToLower(f.SHA256), strings.Join(urls, " "))
 	}
 	if reload {
-		s.add("systemctl daemon-reload")
+		s.add("%s", at.reload)
 	}
 }
 

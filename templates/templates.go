@@ -25,6 +25,7 @@ type Runtime struct {
 	Reboot      string // boothook that installs itself as /opt/kopshook/bin/reboot, for hooks with rebootExitCodes
 	Fetch       string // boothook that installs itself as /opt/kopshook/bin/fetch, for files with a URL
 	Archive     string // boothook; @hash@ and @archive@
+	Bake        string // script for an image that is being made; @cluster@, @group@, @role@ and @hooks@
 	Kubelet     string // boothook that installs itself as /opt/kopshook/bin/kubelet, for phase post-kubelet
 	Hook        string // unit of a hook; @order@, @timeout@ and @run@
 	PreShutdown string // unit of a hook of phase pre-shutdown; the same
@@ -49,6 +50,7 @@ func Get(name string) (*Runtime, error) {
 				Reboot:      text(r, "reboot.sh"),
 				Fetch:       text(r, "fetch.sh"),
 				Archive:     text(r, "archive.sh"),
+				Bake:        text(r, "bake.sh"),
 				Kubelet:     text(r, "kubelet.sh"),
 				Hook:        text(r, "hook.service"),
 				PreShutdown: text(r, "pre-shutdown.service"),

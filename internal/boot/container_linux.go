@@ -2,6 +2,7 @@ package boot
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,11 +34,8 @@ var machines atomic.Int64
 
 // runContainer boots the machine in a container and waits for its end. Cancelling ctx is cutting the power.
 func (m *Machine) runContainer(ctx context.Context, out string) error {
-	work := filepath.Join(m.dir, "disk", "work")
-	if err := os.RemoveAll(work); err != nil { // a volatile overlay is mounted once only
-		return err
-	}
-	if err := os.Mkdir(work, 0o700); err != nil {
+	overlay, err := m.overlay()
+	if err != nil {
 		return err
 	}
 	name := fmt.Sprintf("kopshook-%d-%d", os.Getpid(), machines.Add(1))
@@ -48,8 +46,6 @@ func (m *Machine) runContainer(ctx context.Context, out string) error {
 	defer group.remove()
 
 	root := filepath.Join(m.dir, "mount")
-	overlay := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,volatile,index=off,metacopy=off,redirect_dir=off",
-		strings.Join(m.layers[1:], ":"), m.layers[0], work)
 	args := []string{
 		"-c", inside, "sh", overlay, root,
 		"--quiet", "--boot", "--directory=" + root, "--machine=" + name, "--hostname=" + m.hostname(), "--settings=no",
@@ -100,6 +96,33 @@ func (m *Machine) runContainer(ctx context.Context, out string) error {
 		return fmt.Errorf("systemd-nspawn: %w\n%s", err, lastLines(text, 15))
 	}
 	return nil
+}
+
+// overlay returns the options that mount the machine's disk.
+func (m *Machine) overlay() (string, error) {
+	work := filepath.Join(m.dir, "disk", "work")
+	if err := os.RemoveAll(work); err != nil { // a volatile overlay is mounted once only
+		return "", err
+	}
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,volatile,index=off,metacopy=off,redirect_dir=off",
+		strings.Join(m.layers[1:], ":"), m.layers[0], work), nil
+}
+
+// Chroot runs a shell script as root in the machine's disk, as programs do that make images, and returns its output.
+// The machine must not be running.
+func (m *Machine) Chroot(ctx context.Context, script []byte) ([]byte, error) {
+	overlay, err := m.overlay()
+	if err != nil {
+		return nil, err
+	}
+	const mounts = `set -eu; mount -t overlay -o "$1" overlay "$2"; mount -t proc proc "$2/proc"; exec chroot "$2" /bin/sh -s`
+	cmd := exec.CommandContext(ctx, "sh", "-c", mounts, "sh", overlay, filepath.Join(m.dir, "mount"))
+	cmd.Stdin = bytes.NewReader(script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Setsid: true}
+	return cmd.CombinedOutput()
 }
 
 // exitReboot is how systemd-nspawn says that the container asked for a reboot

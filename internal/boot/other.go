@@ -17,6 +17,7 @@ func Requirements(Suite) []string {
 
 func (m *Machine) runContainer(context.Context, string) error     { return errNotLinux }
 func (m *Machine) runVM(context.Context, string) error            { return errNotLinux }
+func (m *Machine) Chroot(context.Context, []byte) ([]byte, error) { return nil, errNotLinux }
 func lockFile(context.Context, string) (unlock func(), err error) { return nil, errNotLinux }
 func mountMemory(dir string, size int64) error                    { return errNotLinux }
 func unmount(dir string) error                                    { return errNotLinux }

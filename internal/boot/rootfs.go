@@ -96,7 +96,7 @@ type recipe struct {
 }
 
 func newRecipe(suite Suite, extra []string) recipe {
-	r := recipe{suite: suite, mirror: os.Getenv(suite.mirrorEnv), packages: append(slices.Clone(packages), extra...)}
+	r := recipe{suite: suite, mirror: os.Getenv(suite.mirrorEnv), packages: slices.Concat(packages, suite.packages, extra)}
 	slices.Sort(r.packages)
 	r.packages = slices.Compact(r.packages)
 	return r

@@ -19,6 +19,7 @@ type Suite struct {
 	// so tests may go on without them, and say so.
 	EndOfRange bool
 	options    []string // of mmdebstrap
+	packages   []string // that cloud images have and the suite's smallest system no longer has
 }
 
 // Suites are the releases that can be booted. The first is the default.
@@ -28,7 +29,7 @@ var Suites = []Suite{
 	{Name: "bullseye", Title: "Debian 11", mirrorEnv: "KOPSHOOK_DEBIAN_MIRROR", components: "main", keyring: "/usr/share/keyrings/debian-archive-keyring.gpg", EndOfRange: true},
 	// testing's lists expire after a week, also on a mirror that is a few weeks behind; they are signed all the same
 	{Name: "testing", Title: "Debian testing", mirrorEnv: "KOPSHOOK_DEBIAN_MIRROR", components: "main", keyring: "/usr/share/keyrings/debian-archive-keyring.gpg", EndOfRange: true,
-		options: []string{`--aptopt=Acquire::Check-Valid-Until "false"`}},
+		options: []string{`--aptopt=Acquire::Check-Valid-Until "false"`}, packages: []string{"mount", "passwd"}},
 	{Name: "noble", Title: "Ubuntu 24.04", mirrorEnv: "KOPSHOOK_UBUNTU_MIRROR", needMirror: true, components: "main,universe", keyring: "/usr/share/keyrings/ubuntu-archive-keyring.gpg"},
 }
 

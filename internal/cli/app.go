@@ -106,6 +106,7 @@ never joins.
 			execCommand(),
 			convertCommand(),
 			tryCommand(),
+			bakeCommand(),
 			statusCommand(),
 			versionCommand(),
 			completionCommand(),

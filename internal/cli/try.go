@@ -176,12 +176,24 @@ func tryConfig(c *cli.Context) (boot.Config, error) {
 // tryGroup chooses the instance group and returns it with all its user data, hooks merged. Without hook specs it is
 // booted as it is in the manifest.
 func tryGroup(c *cli.Context) (*plan.Group, []cloudinit.Part, error) {
-	in, err := readInputs(c)
+	g, err := oneGroup(c, func(g *plan.Group) bool { return len(g.Parts) > 0 || len(g.Ours()) > 0 })
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := in.needManifests("try"); err != nil {
-		return nil, nil, err
+	if reason := g.Unsupported(); reason != "" {
+		return nil, nil, fmt.Errorf("instance group %q cannot be booted here: %s", g.Name, reason)
+	}
+	return g, g.Merged(), nil
+}
+
+// oneGroup plans and returns the group that --group names, or else the only one, or the only one of use.
+func oneGroup(c *cli.Context, use func(*plan.Group) bool) (*plan.Group, error) {
+	in, err := readInputs(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.needManifests(c.Command.Name); err != nil {
+		return nil, err
 	}
 	o := plan.Options{Loader: newLoader(c), Strict: in.strict, Checks: []plan.Check{plan.Sizes(report.Warning), plan.Arrival}}
 	if name := c.String("group"); name != "" {
@@ -189,11 +201,11 @@ func tryGroup(c *cli.Context) (*plan.Group, []cloudinit.Part, error) {
 	}
 	out, err := in.merge(c, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	groups := out.Groups
 	if len(groups) > 1 {
-		if some := slices.DeleteFunc(slices.Clone(groups), func(g *plan.Group) bool { return len(g.Parts) == 0 && len(g.Ours()) == 0 }); len(some) > 0 {
+		if some := slices.DeleteFunc(slices.Clone(groups), func(g *plan.Group) bool { return !use(g) }); len(some) > 0 {
 			groups = some
 		}
 	}
@@ -202,13 +214,9 @@ func tryGroup(c *cli.Context) (*plan.Group, []cloudinit.Part, error) {
 		for _, g := range groups {
 			names = append(names, g.Name)
 		}
-		return nil, nil, report.Hint("choose one with --group NAME", "one instance group is booted at a time; there are %s", strings.Join(names, ", "))
+		return nil, report.Hint("choose one with --group NAME", "%s takes one instance group at a time; there are %s", c.Command.Name, strings.Join(names, ", "))
 	}
-	g := groups[0]
-	if reason := g.Unsupported(); reason != "" {
-		return nil, nil, fmt.Errorf("instance group %q cannot be booted here: %s", g.Name, reason)
-	}
-	return g, g.Merged(), nil
+	return groups[0], nil
 }
 
 // trial boots a machine and tells what happens.
