@@ -28,7 +28,7 @@ the hook runs as ever. When a hook asks for a reboot (rebootExitCodes), the scri
 and run it again.
 
 Example:
-   kopshook bake -f examples/recipes/nvidia-driver.yaml --group gpu-a examples/mixed/cluster.yaml > bake.sh`,
+   kopshook bake -f examples/recipes/nvidia-container-toolkit.yaml --group gpu-a examples/mixed/cluster.yaml > bake.sh`,
 		Flags: append(append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...),
 			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group that the image is for: its `NAME`, or a glob that matches one"},
 		),

@@ -11,7 +11,7 @@ trap 'rm -rf "$t"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 # shellcheck disable=SC1091 # it is the image's
-os=$(. /etc/os-release && echo "$ID-${VERSION_ID-}")
+os=$(. /etc/os-release && echo "$ID${VERSION_ID+-$VERSION_ID}")
 say() { echo "kopshook: hook $h: $*" >&2; }
 file() { # PATH MODE: from standard input
   mkdir -p "$t/${1%/*}" && cat >"$t/$1" && chmod "$2" "$t/$1" || exit
