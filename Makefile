@@ -63,7 +63,7 @@ e2e-vm: e2e/e2e.test
 e2e-pipelines:
 	$(GO) test -tags e2e -timeout 60m -v ./e2e/pipelines
 
-# breaks the gate in five ways; each must make a test fail
+# breaks the gate and the runner in several ways; each must make a test fail
 e2e-mutations: e2e/e2e.test
 	$(SUDO) e2e/install.sh
 	cd e2e && KOPSHOOK_E2E_MUTATIONS=1 $(E2E) -test.run 'TestMutations' -test.v

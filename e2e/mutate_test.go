@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,6 +24,7 @@ var mutations = []struct {
 	part          string
 	pattern, with string
 	tests         string // a regular expression for -test.run; all of them must fail
+	sub           string // of their subtests; empty is trixie
 }{
 	{
 		name: "requires", why: "Requires= where the assert is",
@@ -48,6 +50,16 @@ var mutations = []struct {
 		name: "no-sweep", why: "drop-ins of an older gate stay",
 		part: "-000-gate", pattern: `(?m)^for f in \*\.d/kopshook-\*\.conf;.*$`, with: ":",
 		tests: "TestBakedImage",
+	},
+	{
+		name: "no-stop", why: "what an image's units start before the gate goes on",
+		part: "-000-gate", pattern: `systemctl --no-block try-restart`, with: ":",
+		tests: "TestFailsClosedInEachLayout", sub: "rhel-trixie",
+	},
+	{
+		name: "no-state", why: "a boot without a gate is taken for one with other hooks",
+		part: "-001-runtime", pattern: `\[ -e \$r/ok/.gate \] \|\| failed`, with: ": ||",
+		tests: "TestTroubleshooting",
 	},
 }
 
@@ -90,20 +102,20 @@ func TestMutations(t *testing.T) {
 				t.Fatalf("there is nothing to break: no part %s matches %s", m.part, m.pattern)
 			}
 			t.Parallel()
-			cmd := exec.Command(os.Args[0], "-test.run", fmt.Sprintf("^(%s)$/^trixie$", m.tests), "-test.v")
+			cmd := exec.Command(os.Args[0], "-test.run", fmt.Sprintf("^(%s)$/^%s$", m.tests, cmp.Or(m.sub, "trixie")), "-test.v")
 			cmd.Env = append(os.Environ(), "KOPSHOOK_E2E_MUTATIONS=", "KOPSHOOK_E2E_MUTATE="+m.name)
 			out, err := cmd.CombinedOutput()
 			if err == nil {
 				t.Fatalf("%s: no test fails\n%s", m.why, out)
 			}
 			var failed []string
-			for _, line := range regexp.MustCompile(`--- FAIL: (\S+/trixie) `).FindAllStringSubmatch(string(out), -1) {
+			for _, line := range regexp.MustCompile(`--- FAIL: (\S+/[a-z-]*trixie) `).FindAllStringSubmatch(string(out), -1) {
 				failed = append(failed, line[1])
 			}
 			if len(failed) == 0 {
 				t.Fatalf("%s: no test ran\n%s", m.why, out)
 			}
-			what := regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: (?:boot \d: (?:events|the kubelet|\[)|drop-ins).*$`).FindString(string(out))
+			what := regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: (?:boot \d: (?:events|the kubelet|\[)|the kubelet|drop-ins).*$`).FindString(string(out))
 			t.Logf("%s: %s fails: %s", m.why, strings.Join(failed, ", "), strings.TrimSpace(what))
 		})
 	}

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"kopshook.dev/kopshook/internal/cli"
 )
@@ -147,6 +149,51 @@ func TestTry(t *testing.T) {
 			t.Errorf("exit code %d, want 1", code)
 		}
 		contains(t, out, "the gate could not be set up, so nothing may start", "kopshook-000-gate.sh execution error")
+	})
+	t.Run("a machine of a warm pool", func(t *testing.T) {
+		t.Parallel()
+		warm := file("warm.yaml", spec("warm", `
+- {name: pre, script: "#!/bin/sh\n/trial/bin/event pre"}
+- {name: early, phase: pre-kubelet, script: "#!/bin/sh\n/trial/bin/event early"}
+- {name: register, phase: post-nodeup, script: "#!/bin/sh\n/trial/bin/event register"}
+- {name: label, phase: post-kubelet, timeout: 5s, attempts: 1, script: "#!/bin/sh\n/trial/bin/event label"}
+- {name: drain, phase: pre-shutdown, run: every-boot, script: "#!/bin/sh\n/trial/bin/event drain"}
+`))
+		code, out, _ := kopshook(t, "try", "-f", warm, "--warm-pool", "--strict", "-o", "json", ig)
+		if code != 0 {
+			t.Errorf("exit code %d, want 0", code)
+		}
+		var tried struct {
+			Boots []struct {
+				Warming, Joined bool
+				Events          []struct{ Event string }
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &tried); err != nil {
+			t.Fatal(err)
+		}
+		// what waits for the kubelet counts for nothing while the machine is warming, and happens when it joins
+		want := [][]string{
+			{"pre", "early", "nodeup-end", "lifecycle-action-completed"},
+			{"nodeup-end", "kubelet-start", "register", "label", "drain", "kubelet-stop"},
+		}
+		var got [][]string
+		for _, b := range tried.Boots {
+			var names []string
+			for _, e := range b.Events {
+				if slices.Contains(slices.Concat(want...), e.Event) {
+					names = append(names, e.Event)
+				}
+			}
+			got = append(got, names)
+			if b.Joined == b.Warming {
+				t.Errorf("joined %v, warming %v", b.Joined, b.Warming)
+			}
+		}
+		sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b }) // nodeup and the kubelet go on side by side
+		if diff := cmp.Diff(want, got, sorted); diff != "" {
+			t.Errorf("events (-want +got)\n%s", diff)
+		}
 	})
 	t.Run("a node that hangs", func(t *testing.T) {
 		t.Parallel()

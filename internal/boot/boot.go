@@ -86,6 +86,11 @@ func (r *Result) Journal(unit string) string {
 // Joined says whether the node would have joined its cluster: its kubelet was started.
 func (r *Result) Joined() bool { return r.Timeline.Count("kubelet-start") > 0 }
 
+// Warmed says whether nodeup has made the machine ready for a warm pool: all is there, and no kubelet was started.
+func (r *Result) Warmed() bool {
+	return r.Timeline.Count("lifecycle-action-completed") > 0 && !r.Joined()
+}
+
 // grace is what a node has to shut down, beyond its limit.
 const grace = 60 * time.Second
 

@@ -179,11 +179,19 @@ const seedDir = "/var/lib/cloud/seed/nocloud"
 type Nodeup struct {
 	Seconds string // it sleeps so long before it installs anything; "" is not at all
 	Script  string // bash, run before it installs anything; nodeup fails when it does
+	Warming bool   // the machine is in a warm pool: the kubelet is installed, but neither started nor enabled
 }
 
 // SetNodeup changes how nodeup behaves.
 func (m *Machine) SetNodeup(n Nodeup) error {
 	if err := m.setTrial("nodeup-delay", n.Seconds); err != nil {
+		return err
+	}
+	warming := ""
+	if n.Warming {
+		warming = "yes"
+	}
+	if err := m.setTrial("nodeup-warming", warming); err != nil {
 		return err
 	}
 	return m.setTrial("nodeup-script", n.Script)

@@ -16,6 +16,7 @@ import (
 //	refused UNIT             an assertion of the unit does not hold
 //	failed UNIT              Text is systemd's word for why: exit-code, timeout, dependency, ...
 //	nodeup-installed, nodeup-start, nodeup-end, nodeup-failed, containerd-start, kubelet-start, kubelet-stop
+//	lifecycle-action-completed  in a warm pool nodeup says so when the machine may be stopped
 //	settled                  cloud-init is done and systemd has no jobs left; or "timeout"
 //	log                      Text is a line that a hook's unit or cloud-init printed
 //	anything else            from /trial/bin/event NAME, run in the node

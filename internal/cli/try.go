@@ -32,11 +32,13 @@ the suite is built once and kept in $KOPSHOOK_CACHE, or in the user's cache fold
 
 Examples:
    sudo kopshook try -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
-   sudo kopshook try --suite bookworm --boots 3 -o json merged.yaml > boots.json`,
+   sudo kopshook try --suite bookworm --boots 3 -o json merged.yaml > boots.json
+   sudo kopshook try --warm-pool -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml`,
 		Flags: append(append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...),
 			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group to boot: its `NAME`, or a glob that matches one"},
 			&cli.StringFlag{Name: "suite", Value: boot.Suites[0].Name, Usage: "the `SUITE` that the node is made of: " + suiteNames()},
 			&cli.IntFlag{Name: "boots", Value: 2, Usage: "boot `N` times, with an orderly reboot in between"},
+			&cli.BoolFlag{Name: "warm-pool", Usage: "the first boot is that of a machine in an AWS warm pool: it is stopped before its kubelet is started"},
 			&cli.StringFlag{Name: "base", Usage: "`FILE` with user data that kops wrote, for its nodeup.sh in place of a stand-in"},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long one boot may take to settle, a `DURATION`"},
 			&cli.StringFlag{Name: "network", Value: "none", Usage: "`NETWORK`: none, or host: the node shares this machine's network"},
@@ -60,13 +62,14 @@ func suiteNames() string {
 type tried struct {
 	InstanceGroup string      `json:"instanceGroup"`
 	Suite         string      `json:"suite"`
-	Joined        bool        `json:"joined"` // in every boot
+	Joined        bool        `json:"joined"` // in every boot but one in a warm pool
 	Boots         []triedBoot `json:"boots"`
 }
 
 type triedBoot struct {
 	Number  int           `json:"number"`
 	Outcome boot.Outcome  `json:"outcome"`
+	Warming bool          `json:"warming,omitempty"` // in a warm pool: it must not join
 	Joined  bool          `json:"joined"`
 	Kubelet float64       `json:"kubeletAfterSeconds,omitempty"`
 	Failed  []string      `json:"failedUnits"`
@@ -103,6 +106,10 @@ func try(c *cli.Context) error {
 			return fmt.Errorf("%s: %w", display(base), err)
 		}
 	}
+	warm := c.Bool("warm-pool")
+	if warm && group.Role != "Node" && group.Role != "APIServer" { // upup/pkg/fi/nodeup/command.go:760 of kops 1.36.2
+		return report.Hint("leave out --warm-pool", "instance group %q has the role %s: kops keeps warm pools for Node and APIServer only", group.Name, group.Role)
+	}
 	config.UserData = cloudinit.Message(nodeup, group.Role, parts)
 	suite, err := boot.FindSuite(config.Suite)
 	if err != nil {
@@ -123,7 +130,7 @@ func try(c *cli.Context) error {
 	if c.String("output") == "text" {
 		t.text = c.App.Writer
 	}
-	err = errors.Join(t.run(c.Int("boots")), machine.Close())
+	err = errors.Join(machine.SetNodeup(boot.Nodeup{Warming: warm}), t.run(c.Int("boots"), warm), machine.Close())
 	if err != nil {
 		return err
 	}
@@ -161,6 +168,9 @@ func tryConfig(c *cli.Context) (boot.Config, error) {
 	}
 	if c.Int("boots") < 1 {
 		return config, report.Hint("say --boots 1 or more", "--boots %d boots nothing", c.Int("boots"))
+	}
+	if c.Bool("warm-pool") && c.Int("boots") < 2 {
+		return config, report.Hint("say --boots 2 or more", "--warm-pool with --boots %d ends before the machine joins", c.Int("boots"))
 	}
 	if c.Duration("timeout") <= 0 {
 		return config, report.Hint("say --timeout 10m, for instance", "--timeout %s is no time", c.Duration("timeout"))
@@ -236,11 +246,12 @@ func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds
 // times, two hooks in a row need more.
 const selfReboots = 12
 
-// run boots n times, not counting the reboots that hooks ask for.
-func (t *trial) run(n int) error {
+// run boots n times, not counting the reboots that hooks ask for. In a warm pool the first time ends with the machine
+// stopped, and it joins when it is started again.
+func (t *trial) run(n int, warming bool) error {
 	for reboots := 0; n > 0; {
 		end := boot.Reboot
-		if n == 1 {
+		if n == 1 || warming {
 			end = boot.PowerOff
 		}
 		number := len(t.result.Boots) + 1
@@ -250,7 +261,7 @@ func (t *trial) run(n int) error {
 			return err
 		}
 		again := r.Outcome == boot.Rebooted && reboots < selfReboots
-		t.tell(r, again)
+		t.tell(r, again, warming)
 		if again {
 			reboots++
 			continue
@@ -259,6 +270,12 @@ func (t *trial) run(n int) error {
 			return nil
 		}
 		n--
+		if warming {
+			warming = false
+			if err := t.machine.SetNodeup(boot.Nodeup{}); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -275,8 +292,8 @@ func (t *trial) event(e boot.Event) {
 }
 
 // tell prints and keeps what a boot came to.
-func (t *trial) tell(r *boot.Result, again bool) {
-	b := triedBoot{Number: r.Number, Outcome: r.Outcome, Joined: r.Joined(), Failed: r.Failed, Reasons: t.machine.Explain(r), Events: []triedEvent{}}
+func (t *trial) tell(r *boot.Result, again, warming bool) {
+	b := triedBoot{Number: r.Number, Outcome: r.Outcome, Warming: warming, Joined: r.Joined(), Failed: r.Failed, Reasons: t.machine.Explain(r), Events: []triedEvent{}}
 	if after, ok := r.KubeletAfter(); ok {
 		b.Kubelet = seconds(after)
 	}
@@ -295,6 +312,10 @@ func (t *trial) tell(r *boot.Result, again bool) {
 		fmt.Fprintf(t.text, "boot %d: the node reboots by itself\n", r.Number)
 	case t.bastion && r.Outcome == boot.Settled:
 		fmt.Fprintf(t.text, "boot %d: the bastion is up; it runs no kubelet\n", r.Number)
+	case warming && r.Warmed():
+		fmt.Fprintf(t.text, "boot %d: the machine is in the warm pool, and is stopped\n", r.Number)
+	case warming:
+		fmt.Fprintf(t.text, "boot %d: the machine would not have come into the warm pool\n", r.Number)
 	case b.Joined:
 		fmt.Fprintf(t.text, "boot %d: the node joined: its kubelet started after %.1f s\n", r.Number, b.Kubelet)
 	default:
@@ -309,6 +330,6 @@ func (t *trial) tell(r *boot.Result, again bool) {
 	if again {
 		return
 	}
-	up := b.Joined || t.bastion && r.Outcome == boot.Settled
+	up := b.Joined && !warming || warming && r.Warmed() || t.bastion && r.Outcome == boot.Settled
 	t.result.Joined = t.result.Joined && up && !(t.strict && len(b.Reasons) > 0)
 }
