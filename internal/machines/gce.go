@@ -18,9 +18,18 @@ import (
 // gcloudEndpoint is how gcloud is told of another address of the API, too.
 const gcloudEndpoint = "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"
 
+// gceCloud holds functions and not the compute.Service: that would be reachable from an interface, and the linker would
+// keep each of its thousands of methods for reflection, which makes the program 10 MB larger.
 type gceCloud struct {
 	project string
-	service *compute.Service
+	list    func(ctx context.Context, each func(gceInstance)) error
+	serial  func(ctx context.Context, zone, name string, start int64) (contents string, next int64, err error)
+}
+
+// gceInstance is what matters of an instance.
+type gceInstance struct {
+	name, zone, status, created string
+	metadata                    map[string]string
 }
 
 func newGCE(ctx context.Context, project string, o Options) (*gceCloud, error) {
@@ -35,36 +44,51 @@ func newGCE(ctx context.Context, project string, o Options) (*gceCloud, error) {
 	if err != nil {
 		return nil, report.Hint("run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", "%s", err)
 	}
-	return &gceCloud{project, service}, nil
+	return &gceCloud{project: project,
+		list: func(ctx context.Context, each func(gceInstance)) error {
+			return service.Instances.AggregatedList(project).MaxResults(500).Pages(ctx, func(page *compute.InstanceAggregatedList) error {
+				for _, scoped := range page.Items {
+					for _, i := range scoped.Instances {
+						each(newGCEInstance(i))
+					}
+				}
+				return nil
+			})
+		},
+		serial: func(ctx context.Context, zone, name string, start int64) (string, int64, error) {
+			out, err := service.Instances.GetSerialPortOutput(project, zone, name).Port(1).Start(start).Context(ctx).Do()
+			if err != nil {
+				return "", 0, err
+			}
+			return out.Contents, out.Next, nil
+		},
+	}, nil
+}
+
+func newGCEInstance(i *compute.Instance) gceInstance {
+	own := gceInstance{i.Name, path.Base(i.Zone), i.Status, i.CreationTimestamp, map[string]string{}}
+	if i.Metadata != nil {
+		for _, item := range i.Metadata.Items {
+			if item.Value != nil {
+				own.metadata[item.Key] = strings.TrimSpace(*item.Value)
+			}
+		}
+	}
+	return own
 }
 
 // Machines finds instances by the metadata that kops gives them (upup/pkg/fi/cloudup/gce/gcemetadata/metadata.go and
 // pkg/nodeidentity/gce/identify.go:39): a filter of the API cannot name metadata, so all instances of the project are listed.
 func (c *gceCloud) Machines(ctx context.Context, cluster string) ([]Machine, error) {
 	var found []Machine
-	err := c.service.Instances.AggregatedList(c.project).ReturnPartialSuccess(false).MaxResults(500).
-		Pages(ctx, func(page *compute.InstanceAggregatedList) error {
-			for _, scoped := range page.Items {
-				for _, i := range scoped.Instances {
-					metadata := map[string]string{}
-					if i.Metadata != nil {
-						for _, item := range i.Metadata.Items {
-							if item.Value != nil {
-								metadata[item.Key] = strings.TrimSpace(*item.Value)
-							}
-						}
-					}
-					if metadata["cluster-name"] != cluster {
-						continue
-					}
-					zone := path.Base(i.Zone)
-					launched, _ := time.Parse(time.RFC3339, i.CreationTimestamp)
-					found = append(found, Machine{ID: i.Name, InstanceGroup: metadata["kops-k8s-io-instance-group-name"], Zone: zone,
-						State: strings.ToLower(i.Status), Launched: launched.UTC(), ProviderID: "gce://" + c.project + "/" + zone + "/" + i.Name})
-				}
-			}
-			return nil
-		})
+	err := c.list(ctx, func(i gceInstance) {
+		if i.metadata["cluster-name"] != cluster {
+			return
+		}
+		launched, _ := time.Parse(time.RFC3339, i.created)
+		found = append(found, Machine{ID: i.name, InstanceGroup: i.metadata["kops-k8s-io-instance-group-name"], Zone: i.zone,
+			State: strings.ToLower(i.status), Launched: launched.UTC(), ProviderID: "gce://" + c.project + "/" + i.zone + "/" + i.name})
+	})
 	return found, gceExplained(err)
 }
 
@@ -72,15 +96,15 @@ func (c *gceCloud) Machines(ctx context.Context, cluster string) ([]Machine, err
 func (c *gceCloud) Console(ctx context.Context, m Machine) ([]byte, error) {
 	var text []byte
 	for start := int64(0); ; {
-		out, err := c.service.Instances.GetSerialPortOutput(c.project, m.Zone, m.ID).Port(1).Start(start).Context(ctx).Do()
+		contents, next, err := c.serial(ctx, m.Zone, m.ID, start)
 		if err != nil {
 			return nil, gceExplained(err)
 		}
-		text = append(text, out.Contents...)
-		if out.Contents == "" || out.Next <= start || len(text) > maxAnswer {
+		text = append(text, contents...)
+		if contents == "" || next <= start || len(text) > maxAnswer {
 			return text, nil
 		}
-		start = out.Next
+		start = next
 	}
 }
 
