@@ -18,6 +18,9 @@ var unbuilt sync.Map
 
 // TestMain looks for what is missing and builds all root file systems at once, before any test waits for one.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(cloudFile); dir != "" {
+		playCloud(dir)
+	}
 	var building sync.WaitGroup
 	var failed sync.Once
 	bad := false

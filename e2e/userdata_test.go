@@ -77,6 +77,14 @@ type specError string
 func (e specError) Error() string { return string(e) }
 
 func planParts(specs ...string) ([]kops.UserData, error) {
+	g, err := planGroup(specs...)
+	if err != nil {
+		return nil, err
+	}
+	return g.PlannedUserData(), nil
+}
+
+func planGroup(specs ...string) (*plan.Group, error) {
 	var r report.Report
 	var docs []*hookspec.Doc
 	for _, s := range specs {
@@ -97,7 +105,7 @@ func planParts(specs ...string) ([]kops.UserData, error) {
 		}
 		return nil, specError(b.String())
 	}
-	return groups[0].PlannedUserData(), nil
+	return groups[0], nil
 }
 
 // userData is the user data that kops sends a node of an instance group with these parts: its own nodeup.sh and its own

@@ -21,6 +21,21 @@ func (h *hook) packed() bool { return h.Archive && h.Phase != Boot }
 // never come, and what waits for them stays down. Nothing of a damaged archive is put in place. Units come last, so
 // that none is there before its scripts are.
 func (m *model) archive(runtime []UserData) (part UserData, ok bool) {
+	listing, ok := m.listing(runtime)
+	if !ok {
+		return UserData{}, false
+	}
+	sum := sha256.Sum256(listing)
+	script := strings.NewReplacer(
+		"@hash@", hex.EncodeToString(sum[:6]),
+		"@archive@", base64.StdEncoding.EncodeToString(gzipped(listing)),
+	).Replace(m.runtime.Archive)
+	return UserData{archiveName, boothook, script}, true
+}
+
+// listing returns the runtime and the files of the hooks that are packed, MODE SIZE LF PATH LF CONTENT one after the
+// other; ok says whether there are any such hooks.
+func (m *model) listing(runtime []UserData) (listing []byte, ok bool) {
 	var files, units []nodeFile
 	for _, p := range runtime {
 		files = append(files, nodeFile{path: "/opt/kopshook/bin/" + installed[p.Name], mode: 0o755, content: []byte(p.Content)})
@@ -33,21 +48,12 @@ func (m *model) archive(runtime []UserData) (part UserData, ok bool) {
 			files = append(files, all[1:]...)
 		}
 	}
-	if !ok {
-		return UserData{}, false
-	}
-	// MODE SIZE LF PATH LF CONTENT, one after the other
 	var b bytes.Buffer
 	for _, f := range append(files, units...) {
 		fmt.Fprintf(&b, "%o %d\n%s\n", f.mode, len(f.content), f.path)
 		b.Write(f.content)
 	}
-	sum := sha256.Sum256(b.Bytes())
-	script := strings.NewReplacer(
-		"@hash@", hex.EncodeToString(sum[:6]),
-		"@archive@", base64.StdEncoding.EncodeToString(gzipped(b.Bytes())),
-	).Replace(m.runtime.Archive)
-	return UserData{archiveName, boothook, script}, true
+	return b.Bytes(), ok
 }
 
 // rest returns what of a packed hook's part is left: the user's own cloud-config.
@@ -71,6 +77,11 @@ func Archived(content string) (files []NodeFile, ok bool) {
 	if err != nil {
 		return nil, false
 	}
+	return listed(archive)
+}
+
+// listed reads a listing.
+func listed(archive []byte) (files []NodeFile, ok bool) {
 	for len(archive) > 0 {
 		line, rest, _ := bytes.Cut(archive, []byte("\n"))
 		path, rest, _ := bytes.Cut(rest, []byte("\n"))

@@ -14,6 +14,7 @@ type gateEntry struct {
 	hook   string
 	post   bool // started when nodeup has succeeded; else before it starts
 	units  []string
+	hash   func() string // of what the hook brings
 }
 
 // holdsNodeup says whether the hook is one of phase pre-nodeup; those come first.
@@ -23,11 +24,18 @@ func (e gateEntry) holdsNodeup() bool { return len(e.units) > 1 && e.units[0] ==
 // what waits for its phase, and its successor, so that a hook that blocks stops what follows.
 func gateEntries(hooks []*hook) []gateEntry {
 	var entries []gateEntry
+	if url := archiveURL(hooks); url != "" {
+		e := gateEntry{dropIn: archiveHook.dropIn, hook: archiveHook.hook, units: []string{kopsConfiguration, kubelet}}
+		if i := slices.IndexFunc(hooks, func(h *hook) bool { return h.Phase == PreNodeup || h.Phase == PreKubelet }); i >= 0 {
+			e.units = append(e.units, UnitName(hooks[i].Name))
+		}
+		entries = append(entries, e)
+	}
 	for i, h := range hooks {
 		if h.Phase == Boot {
 			continue
 		}
-		e := gateEntry{dropIn: dropInName(h), hook: h.Name}
+		e := gateEntry{dropIn: dropInName(h), hook: h.Name, hash: h.hash}
 		switch h.Phase {
 		case PreNodeup:
 			e.units = append([]string{kopsConfiguration, kubelet}, h.Before...)
@@ -61,25 +69,43 @@ const (
 )
 
 func gateScript(rt *templates.Runtime, ig InstanceGroup, entries []gateEntry) string {
+	if entries[0].hook == archiveHook.hook {
+		return fillGate(rt, ig, tabled(entries))
+	}
 	var lines []string
 	short := len(entries) > 1 && entries[1].holdsNodeup() // and with it the first
 	if short {
 		lines = append(lines, `nodeup() { hook Wants= "$@" kops-configuration.service kubelet.service; }`)
 	}
 	for _, e := range entries {
-		words, units := []string{"hook", pullBefore, e.dropIn}, e.units
-		switch {
-		case e.post:
-			words[1] = `"$post"`
-		case short && e.holdsNodeup():
-			words, units = []string{"nodeup", e.dropIn}, units[2:]
+		if short && e.holdsNodeup() {
+			lines = append(lines, strings.Join(append([]string{"nodeup", e.dropIn}, shellWords(e.units[2:])...), " "))
+		} else {
+			lines = append(lines, e.line())
 		}
-		for _, u := range units {
-			words = append(words, shellWord(u))
-		}
-		lines = append(lines, strings.Join(words, " "))
 	}
-	if slices.ContainsFunc(entries, func(e gateEntry) bool { return e.post }) {
+	return fillGate(rt, ig, lines)
+}
+
+// line returns the call of the gate's function for the hook.
+func (e gateEntry) line() string {
+	pull := pullBefore
+	if e.post {
+		pull = `"$post"`
+	}
+	return strings.Join(append([]string{"hook", pull, e.dropIn}, shellWords(e.units)...), " ")
+}
+
+func shellWords(list []string) []string {
+	var words []string
+	for _, w := range list {
+		words = append(words, shellWord(w))
+	}
+	return words
+}
+
+func fillGate(rt *templates.Runtime, ig InstanceGroup, lines []string) string {
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, `hook "$post"`) }) {
 		lines = append([]string{"post='" + pullAfter + "'"}, lines...)
 	}
 	return strings.NewReplacer(

@@ -73,7 +73,13 @@ func assemble(ig InstanceGroup, runtime string, hooks []Hook, part func(*hook) U
 		return nil, err
 	}
 	parts := m.runtimeParts()
-	if len(parts) > 0 {
+	if url := archiveURL(m.hooks); url != "" {
+		reader, _, err := m.fromBucket(url)
+		if err != nil {
+			return nil, err
+		}
+		parts = []UserData{parts[0], reader}
+	} else if len(parts) > 0 {
 		if archive, ok := m.archive(parts[1:]); ok {
 			parts = []UserData{parts[0], archive}
 		}
@@ -187,6 +193,13 @@ func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]NodeFile, error) {
 			continue
 		}
 		add(path, 0o700, []byte(p.Content))
+	}
+	if url := archiveURL(m.hooks); url != "" {
+		reader, _, err := m.fromBucket(url)
+		if err != nil {
+			return nil, err
+		}
+		add("/var/lib/cloud/instance/boothooks/"+reader.Name, 0o700, []byte(Plain(reader)))
 	}
 	files = append(files, dropIns(m.gate)...)
 	for _, h := range m.hooks {

@@ -16,6 +16,9 @@ func Plain(p UserData) string {
 		if text, ok := plainArchive(p.Content); ok {
 			return text
 		}
+		if text, ok := plainReader(p.Content); ok {
+			return text
+		}
 	}
 	if p.Type != cloudConfig || !strings.Contains(p.Content, "\n  encoding: ") {
 		return p.Content
@@ -66,9 +69,14 @@ func decodeGzip(encoded string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := gzip.NewReader(bytes.NewReader(content))
+	return gunzip(content, 64<<20)
+}
+
+// gunzip returns at most limit bytes.
+func gunzip(compressed []byte, limit int64) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(r, 64<<20))
+	return io.ReadAll(io.LimitReader(r, limit))
 }

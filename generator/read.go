@@ -21,10 +21,11 @@ type Written struct {
 	nnn  string // 500 + weight, "" when it is not known
 
 	packed []NodeFile // its files in the archive
+	hash   string     // of what lies in a bucket, "" when it is written here
 }
 
 // Text is all that is written of the hook: hooks with the same text have the same fields.
-func (w *Written) Text() string { return w.nnn + w.text }
+func (w *Written) Text() string { return w.nnn + w.hash + w.text }
 
 // FieldChange is a field of the spec that differs, with its values as text; "" stands for none.
 type FieldChange struct {
@@ -71,6 +72,13 @@ func Read(parts []UserData) []Written {
 		if p.Name != gateName {
 			continue
 		}
+		for _, r := range Rows(p.Content) {
+			w := at(r.Name())
+			w.nnn = r.DropIn[:3]
+			if w.part == "" { // else of another spec
+				w.hash = r.Hash
+			}
+		}
 		for _, m := range gateLine.FindAllStringSubmatch(p.Content, -1) {
 			if i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == m[2] && w.nnn == "" }); i >= 0 {
 				hooks[i].nnn = m[1]
@@ -115,8 +123,15 @@ func (w *Written) Diff(now *Written) []FieldChange {
 	if w.Text() == now.Text() {
 		return nil
 	}
+	if (w.hash == "") != (now.hash == "") {
+		place := map[bool]string{true: "in user data", false: "in a bucket"}
+		return []FieldChange{{"archiveURL", place[w.hash == ""], place[now.hash == ""]}}
+	}
 	old, is := w.fields(), now.fields()
 	var changes []FieldChange
+	if w.hash != now.hash {
+		changes = append(changes, FieldChange{"contents", w.hash, now.hash})
+	}
 	for _, f := range fieldOrder {
 		if old[f] != is[f] {
 			changes = append(changes, FieldChange{f, old[f], is[f]})

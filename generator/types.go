@@ -50,9 +50,10 @@ type Hook struct {
 	Continue        bool          // on failure the node joins; else the kubelet stays blocked
 	Before          []string      // further units that wait for this hook
 	RebootExitCodes []int
-	Compress        bool // contents as gz+b64
-	Archive         bool // in one archive with all other hooks that say so; Compress then means nothing
-	CleanUp         bool // script and staged files are removed after success
+	Compress        bool   // contents as gz+b64
+	Archive         bool   // in one archive with all other hooks that say so; Compress then means nothing
+	ArchiveURL      string // where the archive lies, below its checksum; "" is in the user data itself
+	CleanUp         bool   // script and staged files are removed after success
 	Files           []File
 	DropIns         []DropIn
 	CloudConfig     *yaml.Node // a mapping, or nil

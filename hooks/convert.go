@@ -54,7 +54,7 @@ func convertHook(h *hookspec.Resolved) Hook {
 	out := Hook{
 		Spec: h.Doc.Spec.Metadata.Name, Name: h.Name, Phase: string(h.Phase), Weight: h.Weight, EveryBoot: h.EveryBoot, OncePerImage: h.OncePerImage,
 		Verify: h.Verify, Env: h.Env, Timeout: h.Timeout, Attempts: h.Attempts, RetryDelay: h.RetryDelay, Continue: h.Continue,
-		Before: h.Before, RebootExitCodes: h.RebootExitCodes, Compress: h.Compress, Archive: h.Archive, CleanUp: h.CleanUp,
+		Before: h.Before, RebootExitCodes: h.RebootExitCodes, Compress: h.Compress, Archive: h.Archive, ArchiveURL: h.ArchiveURL, CleanUp: h.CleanUp,
 	}
 	for _, s := range h.Scripts {
 		out.Scripts = append(out.Scripts, Script(s))

@@ -95,6 +95,7 @@ type Hook struct {
 	RebootExitCodes []int
 	Compress        bool
 	Archive         bool
+	ArchiveURL      string
 	CleanUp         bool // cleanup: on-success
 	Files           []NodeFile
 	DropIns         []DropIn

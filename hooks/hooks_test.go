@@ -38,7 +38,7 @@ func TestHookHasEveryFieldOfTheGenerator(t *testing.T) {
 	read := func(_ context.Context, s Source) ([]File, error) {
 		return []File{{"x", []byte("#!/bin/sh\n: " + s.Spec + " " + s.Source)}}, nil
 	}
-	spec := strings.Replace(specOf(everything), "spec:\n", "spec:\n  archive: true\n", 1)
+	spec := strings.Replace(specOf(everything), "spec:\n", "spec:\n  archive: true\n  archiveURL: s3://hooks-example/prod\n", 1)
 	o, r := Merge(t.Context(), input(spec, group), Options{Read: read})
 	if err := r.Err(); err != nil {
 		t.Fatal(err)

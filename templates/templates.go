@@ -29,6 +29,9 @@ type Runtime struct {
 	Kubelet     string // boothook that installs itself as /opt/kopshook/bin/kubelet, for phase post-kubelet
 	Hook        string // unit of a hook; @order@, @timeout@ and @run@
 	PreShutdown string // unit of a hook of phase pre-shutdown; the same
+	FromBucket  string // boothook in place of Archive where that lies in a bucket; @reader@, @url@ and @sum@
+
+	name string
 }
 
 // Runtimes returns the names of all runtimes, the newest last.
@@ -54,6 +57,8 @@ func Get(name string) (*Runtime, error) {
 				Kubelet:     text(r, "kubelet.sh"),
 				Hook:        text(r, "hook.service"),
 				PreShutdown: text(r, "pre-shutdown.service"),
+				FromBucket:  text(r, "bucket.sh"),
+				name:        r,
 			}, nil
 		}
 	}

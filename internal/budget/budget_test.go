@@ -197,14 +197,14 @@ func TestRemedies(t *testing.T) {
 		compress []string
 		archive  bool
 		move     []string
-		suffices bool
+		bucket   bool
 	}{
-		"the one hook that saves enough": {[]generator.Hook{hook("a", text(1000)), hook("b", text(5000)), hook("c", text(500))}, []string{"b"}, false, nil, true},
-		"two when one is not enough":     {[]generator.Hook{hook("a", text(4000)), hook("b", text(4500)), hook("c", text(800))}, []string{"b", "a"}, false, nil, true},
-		"equal ones by name":             {[]generator.Hook{hook("b", text(3000)), hook("a", text(3000))}, []string{"a"}, false, nil, true},
-		"what does not compress moves":   {[]generator.Hook{hook("a", text(3000), model, small)}, nil, true, []string{"/opt/model"}, true},
-		"what is left is too much":       {[]generator.Hook{hook("a", noise(9000), small)}, nil, true, nil, false},
-		"many small ones are packed":     {many(14), nil, true, nil, true},
+		"the one hook that saves enough": {[]generator.Hook{hook("a", text(1000)), hook("b", text(5000)), hook("c", text(500))}, []string{"b"}, false, nil, false},
+		"two when one is not enough":     {[]generator.Hook{hook("a", text(4000)), hook("b", text(4500)), hook("c", text(800))}, []string{"b", "a"}, false, nil, false},
+		"equal ones by name":             {[]generator.Hook{hook("b", text(3000)), hook("a", text(3000))}, []string{"a"}, false, nil, false},
+		"what does not compress moves":   {[]generator.Hook{hook("a", text(3000), model, small)}, nil, true, []string{"/opt/model"}, false},
+		"what is left goes to a bucket":  {[]generator.Hook{hook("a", noise(9000), small)}, nil, true, nil, true},
+		"many small ones are packed":     {many(14), nil, true, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := check(t, input(c.hooks...))
@@ -224,7 +224,10 @@ func TestRemedies(t *testing.T) {
 			if r.Remedy.Archive != c.archive {
 				t.Errorf("archive %v", r.Remedy.Archive)
 			}
-			if r.Remedy.Suffices != c.suffices || c.suffices != (r.Remedy.High <= r.Limit.Bytes) {
+			if r.Remedy.Bucket != c.bucket || c.bucket && r.Remedy.Writable() {
+				t.Errorf("bucket %v, writable %v", r.Remedy.Bucket, r.Remedy.Writable())
+			}
+			if !r.Remedy.Suffices || r.Remedy.High > r.Limit.Bytes {
 				t.Errorf("suffices %v with %d", r.Remedy.Suffices, r.Remedy.High)
 			}
 			// a smaller set does not do

@@ -99,6 +99,7 @@ never joins.
 			lockCommand(),
 			vendorCommand(),
 			fitCommand(),
+			pushCommand(),
 			addonCommand(),
 			schemaCommand(),
 			fnCommand(),

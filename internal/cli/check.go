@@ -25,12 +25,15 @@ Give it the manifests as they are now, from the main branch or from kops, and th
 --user-data looks at files that kops wrote instead, as with --target=terraform: whether they hold the parts of the
 manifest and of the specs, byte for byte.
 
+--pushed reads what the hooks have in buckets, and compares its SHA-256: what is not there keeps nodes from joining.
+
 Examples:
    kopshook check golden/gpu/cluster.yaml -f examples/gpu
    kopshook check --forecast examples/mixed/cluster.yaml -f examples/gpu
    kopshook render -o mime -g gpu-a cluster.yaml -f hooks.yaml | kopshook check --user-data - -g gpu-a cluster.yaml -f hooks.yaml
    kops get ig --name my.cluster -o yaml | kopshook check -f hooks.yaml -`,
 		Flags: append(planFlags(),
+			&cli.BoolFlag{Name: "pushed", Usage: "look into buckets too: whether what nodes will read is there"},
 			&cli.BoolFlag{Name: "forecast", Usage: "print what a difference means as Markdown"},
 			&cli.StringSliceFlag{Name: "user-data", Usage: "look at `FILE`, user data that kops wrote; may be repeated"},
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
@@ -40,30 +43,42 @@ Examples:
 			if err != nil {
 				return err
 			}
-			groups := out.Groups
-			if c.IsSet("user-data") {
-				fine, err := checkUserData(c, groups)
-				if err == nil && !fine {
-					err = differs
-				}
-				return err
-			}
-			if c.Bool("forecast") {
-				if err := printForecast(c.App.Writer, groups); err != nil {
+			pushed := true
+			if c.Bool("pushed") {
+				if pushed, err = checkPushed(c, out.Groups); err != nil {
 					return err
 				}
-				if slices.ContainsFunc(groups, (*plan.Group).Changes) {
-					return differs
-				}
-				return nil
 			}
-			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
-			if printChanges(c, groups) {
-				return differs
+			if err := checkGroups(c, out.Groups); err != nil || pushed {
+				return err
 			}
-			return nil
+			return differs
 		},
 	}
+}
+
+func checkGroups(c *cli.Context, groups []*plan.Group) error {
+	if c.IsSet("user-data") {
+		fine, err := checkUserData(c, groups)
+		if err == nil && !fine {
+			err = differs
+		}
+		return err
+	}
+	if c.Bool("forecast") {
+		if err := printForecast(c.App.Writer, groups); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(groups, (*plan.Group).Changes) {
+			return differs
+		}
+		return nil
+	}
+	fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
+	if printChanges(c, groups) {
+		return differs
+	}
+	return nil
 }
 
 // printChanges prints a line for each instance group that changes, with the parts that do.

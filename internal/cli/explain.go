@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -146,8 +147,12 @@ func (in *inputs) explain(g *plan.Group, opts cloudinit.Options) (explain.Input,
 	if err != nil {
 		return explain.Input{}, fmt.Errorf("instance group %s: %w", g.Name, err)
 	}
+	archive, err := archiveOf(g, parts)
+	if err != nil {
+		return explain.Input{}, fmt.Errorf("instance group %s: %w", g.Name, err)
+	}
 	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Sources[g.Manifest.Name], Parts: parts})
-	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: parts, Size: size,
+	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: parts, Size: size, Archive: archive,
 		Result: cloudinit.ReadParts(nil, g.Role, parts, opts),
 		Place: func(at cloudinit.At) string {
 			pos := places.Of(at)
@@ -156,6 +161,22 @@ func (in *inputs) explain(g *plan.Group, opts cloudinit.Options) (explain.Input,
 			}
 			return report.Position{File: pos.File, Line: pos.Line}.String()
 		}}, nil
+}
+
+// archiveOf returns what the parts name in a bucket, where the specs that make it are given; else nil.
+func archiveOf(g *plan.Group, parts []cloudinit.Part) ([]generator.NodeFile, error) {
+	o, err := g.Archive()
+	if err != nil || o == nil {
+		return nil, err
+	}
+	named := slices.ContainsFunc(parts, func(p cloudinit.Part) bool {
+		url, sum, ok := generator.InBucket(p.Content)
+		return ok && url == o.URL && sum == o.SHA256
+	})
+	if !named {
+		return nil, nil
+	}
+	return o.Files()
 }
 
 func printExplained(c *cli.Context, all []explain.Input) error {

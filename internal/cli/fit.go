@@ -19,7 +19,8 @@ func fitCommand() *cli.Command {
 		Usage:     "make user data fit what the cloud takes",
 		UsageText: "kopshook fit [-f SPEC...] [-w] FILE... | -",
 		Description: `Measures the user data of each instance group against what its cloud takes, and finds the least that makes it fit:
-the smallest set of hooks to compress; else all hooks in one archive; else files for the node to download. Prints a
+the smallest set of hooks to compress; else all hooks in one archive; else files for the node to download; else the archive in
+a bucket. Prints a
 line for each group; with -w, writes compress: true into those hooks, or archive: true into the specs, comments and all
 else kept. It writes nothing for a group that would not fit with that alone. Exit code 0: everything fits, 1: not yet, or not even so.
 
@@ -86,6 +87,9 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 	}
 	if m.Archive {
 		line += "; " + map[bool]string{false: "archive the hooks", true: "archived the hooks"}[written]
+	}
+	if m.Bucket {
+		line += "; put the archive into a bucket with archiveURL"
 	}
 	for _, f := range m.Move {
 		line += fmt.Sprintf("; give %s of %s by url:", f.Path, f.Hook)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/plan"
 )
 
@@ -45,6 +46,10 @@ func causes(g *plan.Group) []string {
 	was, is := map[string]bool{}, map[string]bool{}
 	changes := g.PartChanges()
 	for _, p := range changes {
+		if p.Name == gatePart {
+			names = changedRows(p, was, is)
+			continue
+		}
 		hook := hookOfPart(p.Name)
 		if hook == "" {
 			continue
@@ -74,6 +79,28 @@ func causes(g *plan.Group) []string {
 		return []string{"what all hooks share"}
 	}
 	return []string{"the order of the parts"}
+}
+
+const gatePart = instancegroups.Prefix + "000-gate.sh"
+
+// changedRows returns the hooks whose contents in a bucket come, go or change, and notes which were there and are. In the
+// user data that is one checksum; the gate has one of each hook.
+func changedRows(gate plan.PartChange, was, is map[string]bool) (names []string) {
+	hashes := func(p *generator.UserData, there map[string]bool) map[string]string {
+		found := map[string]string{}
+		if p == nil {
+			return found
+		}
+		for _, r := range generator.Rows(p.Content) {
+			found[r.Name()] = r.DropIn + r.Hash
+			there[r.Name()] = true
+			names = append(names, r.Name())
+		}
+		return found
+	}
+	old, new := hashes(gate.Old, was), hashes(gate.New, is)
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return old[name] == new[name] })
 }
 
 // hookOfPart returns the hook that a part is made of, "" for those that all hooks share.

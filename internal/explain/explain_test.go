@@ -168,7 +168,7 @@ func wellFormed(t *testing.T, data []byte) {
 }
 
 func TestHooksAreKnownByWhatArrives(t *testing.T) {
-	got := waits.Find(everyPhase(t).Result)
+	got := waits.Find(everyPhase(t).Result, nil)
 	var names []string
 	for _, h := range got {
 		names = append(names, fmt.Sprintf("%s %s every=%v continue=%v %s missing=%v", h.Phase, h.Name, h.EveryBoot, h.Continue, tries(&h), h.Missing))
@@ -184,7 +184,7 @@ func TestHooksAreKnownByWhatArrives(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, h := range waits.Find(brokenByOthers(t).Result) {
+	for _, h := range waits.Find(brokenByOthers(t).Result, nil) {
 		if !h.Missing || h.Phase != map[string]string{"driver": "pre-nodeup", "agent": "pre-kubelet"}[h.Name] {
 			t.Errorf("%+v", h)
 		}

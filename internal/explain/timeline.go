@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
@@ -24,7 +25,8 @@ type Input struct {
 	Role    string
 	Parts   []cloudinit.Part
 	Result  *cloudinit.Result
-	Size    *budget.Result // nil when it is not known
+	Archive []generator.NodeFile // what lies in a bucket, nil when that is not known
+	Size    *budget.Result       // nil when it is not known
 	// Place names a place in the user's files, "ig.yaml:12", or "".
 	Place func(cloudinit.At) string
 }
@@ -156,7 +158,7 @@ type maker struct {
 }
 
 func newMaker(in Input) *maker {
-	m := &maker{in: in, hooks: waits.Find(in.Result)}
+	m := &maker{in: in, hooks: waits.Find(in.Result, in.Archive)}
 	m.nodeup = slices.ContainsFunc(in.Result.Runs, m.isNodeup)
 	return m
 }
@@ -385,6 +387,8 @@ func (m *maker) kops() []Stage {
 func hookStep(h *Hook) Step {
 	s := Step{Name: h.Name, Owner: Kopshook, What: "hook", EveryBoot: h.EveryBoot, Hook: h, Detail: tries(h), Blocks: h.Holds() && !h.Continue}
 	switch {
+	case h.Elsewhere:
+		s.Detail, s.Blocks = "in a bucket: give its spec to see more", h.Holds()
 	case h.Missing && h.Holds():
 		s.Detail, s.Blocks = "does not arrive: the node never joins", true
 	case h.Missing:

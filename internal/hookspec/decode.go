@@ -165,6 +165,8 @@ func (d *decoder) spec(v value) (s Spec) {
 			s.Compress = d.boolean(v)
 		case "archive":
 			s.Archive = d.boolean(v)
+		case "archiveURL":
+			s.ArchiveURL = d.str(v)
 		case "hooks":
 			s.Hooks = []Hook{}
 			for v := range d.items(v) {

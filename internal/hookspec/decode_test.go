@@ -108,6 +108,7 @@ spec:
     hooks:
       driver: {env: {A: "570"}, weight: 3}
   archive: true
+  archiveURL: s3://hooks-example/prod
 `
 
 func TestEveryFieldIsDecoded(t *testing.T) {
@@ -120,8 +121,9 @@ func TestEveryFieldIsDecoded(t *testing.T) {
 			Runtime: "v1",
 			Selector: &Selector{Clusters: []string{"*.example.com"}, Names: []string{"gpu-*", "gpu"}, ExcludeNames: []string{"gpu-spot"},
 				Roles: []string{"Node", "Master"}, MatchLabels: map[string]string{"a": "b"}, NodeLabels: map[string]string{"c": "1"}},
-			Compress: true,
-			Archive:  true,
+			Compress:   true,
+			Archive:    true,
+			ArchiveURL: "s3://hooks-example/prod",
 			Hooks: []Hook{
 				{
 					Name: "driver", Phase: PhaseList{PreKubelet}, Weight: ptr(-400), Run: ptr("once-per-instance"), Script: ptr("#!/bin/sh\necho hi\n"),

@@ -131,8 +131,11 @@ func Objects() []*Object {
 }
 
 const (
-	dnsLabel     = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
-	dnsLabelSays = "1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends"
+	dnsLabel = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
+	// bucketURL is a folder. A node's shell reads it as it is.
+	bucketURL     = `((s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]|azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9]|https://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?)(/[A-Za-z0-9_][A-Za-z0-9._=-]*)*`
+	bucketURLSays = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, azureblob://ACCOUNT/CONTAINER/FOLDER or https://HOST/FOLDER, of letters, digits, dots, dashes and underscores: without a user, a query or a slash at the end"
+	dnsLabelSays  = "1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends"
 )
 
 var documentObject = Object{
@@ -168,6 +171,8 @@ var specObject = Object{
 		{Name: "compress", Type: Boolean, Default: "false", Doc: "The default of each hook's compress."},
 		{Name: "archive", Type: Boolean, Default: "false",
 			Doc: "All hooks in one compressed part, which takes less than half: to fit many into 16 KiB. Reviewers see them with diff and render, no longer in the manifest."},
+		{Name: "archiveURL", Type: String, Pattern: bucketURL, MaxLength: 512, Says: bucketURLSays, Also: []string{"bucket", "archiveUrl", "archiveBucket"},
+			Doc: "With archive: true, where the archive lies in place of the user data: a folder in a bucket (s3, gs, azureblob) or on a server (https). Nodes read it with their own identity. `kopshook push` puts it there."},
 		{Name: "hooks", Type: ObjectList, Of: &hookObject, Required: true, Doc: "The hooks. Their order here means nothing: phase, weight and name order them."},
 		{Name: "overrides", Type: ObjectList, Of: &overrideObject, Doc: "The same hooks, different where it matters. Later ones win."},
 	},

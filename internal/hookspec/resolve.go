@@ -136,6 +136,7 @@ func (d *Doc) inPhase(h *Hook, phase Phase) generator.Hook {
 		RebootExitCodes: h.RebootExitCodes,
 		Compress:        spec.Compress,
 		Archive:         spec.Archive,
+		ArchiveURL:      spec.ArchiveURL,
 		CleanUp:         text("cleanup", h.Cleanup) == "on-success",
 	}
 	if h.Script != nil {
@@ -186,7 +187,7 @@ func (f *File) resolve() generator.File {
 // several instance groups is said once in a report.
 func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 	var out []Resolved
-	var first *Doc
+	var first, archived *Doc
 	for _, d := range docs {
 		if !d.Selects(g) {
 			continue
@@ -204,6 +205,14 @@ func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 		} else if a, b := first.runtime(), d.runtime(); a != b {
 			conflict(r, d.Pos("spec.runtime"), "spec.runtime", "give both the same runtime",
 				"runtime is %s, but %s for another spec of instance group `%s` (%s)", b, a, g.Name, first.Pos("spec.runtime"))
+		}
+		if len(hooks) > 0 && d.Spec.Spec.Archive {
+			if archived == nil {
+				archived = d
+			} else if a, b := archived.Spec.Spec.ArchiveURL, d.Spec.Spec.ArchiveURL; a != b {
+				conflict(r, d.Pos("spec.archiveURL"), "spec.archiveURL", "give both the same archiveURL, or neither: the archive of an instance group is one",
+					"archiveURL differs from that of another spec of instance group `%s` (%s)", g.Name, archived.Pos("spec.archiveURL"))
+			}
 		}
 		out = append(out, hooks...)
 	}

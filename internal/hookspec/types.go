@@ -40,9 +40,11 @@ type Spec struct {
 	// Compress is the default of each hook's compress.
 	Compress bool `yaml:"compress"`
 	// Archive packs the files of all hooks into one part.
-	Archive   bool       `yaml:"archive"`
-	Hooks     []Hook     `yaml:"hooks"`
-	Overrides []Override `yaml:"overrides"`
+	Archive bool `yaml:"archive"`
+	// ArchiveURL is where the archive lies, in place of the user data; "" is in the user data.
+	ArchiveURL string     `yaml:"archiveURL"`
+	Hooks      []Hook     `yaml:"hooks"`
+	Overrides  []Override `yaml:"overrides"`
 }
 
 // Selector selects instance groups: all of its fields must match, and of each list one item. Globs are path.Match's.

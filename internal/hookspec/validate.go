@@ -11,12 +11,15 @@ import (
 )
 
 // reservedNames are kept for units and files of kopshook itself.
-var reservedNames = []string{"gate", "runtime", "run"}
+var reservedNames = []string{"archive", "gate", "runtime", "run"}
 
 // validate checks what single values cannot show.
 func (d *decoder) validate() {
 	spec := &d.doc.Spec.Spec
 	d.checkSelector("spec.selector", spec.Selector)
+	if spec.ArchiveURL != "" && !spec.Archive && !d.bad["spec.archive"] {
+		d.keyErrorf("spec.archiveURL", "add `archive: true`", "`archiveURL` goes only with `archive: true`")
+	}
 	d.checkNames()
 	for i := range spec.Hooks {
 		p := item("spec.hooks", i)

@@ -274,7 +274,11 @@ func (d *decoder) check(v value, s string) {
 		}
 		d.errorf(v.path, remedy, "`%s` is %q; it must be %s", v.label, shorten(s), enumerate(f.Enum, "or"))
 	}
-	if !f.matches(s) {
+	switch {
+	case f.matches(s):
+	case strings.Contains(s, "://") && strings.ContainsAny(s, "@?"): // it may hold a password
+		d.errorf(v.path, "nodes ask with their own identity", "`%s` must be %s", v.label, f.Says)
+	default:
 		d.errorf(v.path, "", "`%s` is %q; it must be %s", v.label, shorten(s), f.Says)
 	}
 }

@@ -35,8 +35,9 @@ func usual(object string) mapping {
 // free are values of fields that take no text of anybody's choice.
 var free = map[string]any{
 	"hook.name": "b", "hook.script": "#!/bin/sh\ntrue\n", "hook.before": []string{"containerd.service"}, "hook.env": mapping{"A": "b"},
-	"hook.files":   []mapping{{"path": "/etc/a", "content": "a"}},
-	"hook.dropIns": []mapping{{"unit": "a.service", "content": "[Unit]\n"}}, "hook.cloudConfig": mapping{"apt": mapping{"preserve_sources_list": true}},
+	"spec.archiveURL": "s3://hooks-example/prod",
+	"hook.files":      []mapping{{"path": "/etc/a", "content": "a"}},
+	"hook.dropIns":    []mapping{{"unit": "a.service", "content": "[Unit]\n"}}, "hook.cloudConfig": mapping{"apt": mapping{"preserve_sources_list": true}},
 	"file.path": "/etc/b", "file.contentBase64": "Yg==", "file.url": "https://a.example.com/b", "file.sha256": strings.Repeat("1", 64),
 	"file.mode": "0600", "file.owner": "root:adm", "dropIn.unit": "b.service", "dropIn.content": "[Service]\n",
 }
@@ -83,6 +84,9 @@ func with(object, name string, value any) mapping {
 	case "file.sha256":
 		delete(m, "content")
 		m["url"] = "https://a.example.com/b"
+	}
+	if name == "archiveURL" {
+		m["archive"] = true
 	}
 	if name == "url" {
 		m["sha256"] = strings.Repeat("0", 64)

@@ -25,6 +25,7 @@ type Hook struct {
 	Timeout   time.Duration // of an attempt
 	Reboots   bool          // it may ask for reboots
 	Missing   bool          // the gate names it, but its unit does not arrive
+	Elsewhere bool          // the gate names it, and it lies in a bucket that nobody looked into
 	order     string        // of the drop-ins that the gate writes for it
 }
 
@@ -63,7 +64,7 @@ func Of(hooks []Hook, phases ...string) Wait {
 	var w Wait
 	for i := range hooks {
 		h := &hooks[i]
-		if !slices.Contains(phases, h.Phase) || h.Missing {
+		if !slices.Contains(phases, h.Phase) || h.Missing || h.Elsewhere {
 			continue
 		}
 		w.Total += h.Worst()
@@ -80,20 +81,30 @@ func Kubelet(hooks []Hook) Wait { return Of(hooks, "pre-nodeup", "pre-kubelet") 
 // Nodeup is how long nodeup may wait.
 func Nodeup(hooks []Hook) Wait { return Of(hooks, "pre-nodeup") }
 
+// fetching is what reads an archive from a bucket, with what it may take at most (templates/v1/bucket/archive.py).
+var fetching = Hook{Name: "archive", Phase: "pre-nodeup", EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 200 * time.Second}
+
 // runner is how a unit runs a hook: run NAME PHASE HASH once|every block|continue ATTEMPTS DELAY TIMEOUT ... It is the
 // same in all units of runtime v1 (templates/v1/run.sh).
 const runner = "/opt/kopshook/bin/run "
 
 // Find finds the hooks among the units that write_files makes or an archive holds, in the order in which they run.
-func Find(r *cloudinit.Result) []Hook {
+//
+// archive is what lies in a bucket, nil when that is not known: of hooks in it nothing but the names is known then.
+func Find(r *cloudinit.Result, archive []generator.NodeFile) []Hook {
 	var hooks []Hook
+	elsewhere := false
 	var gate []Hook
 	for _, run := range r.Runs {
 		switch {
 		case run.What == "boothook" && strings.Contains(run.Name, "-gate"):
 			gate = gateHooks(run.Content)
 		case run.What == "boothook" && strings.Contains(run.Name, "-archive"):
-			files, _ := generator.Archived(run.Content)
+			files, whole := generator.Archived(run.Content)
+			if _, _, ok := generator.InBucket(run.Content); ok && !whole {
+				files, elsewhere = archive, archive == nil
+				hooks = append(hooks, fetching)
+			}
 			for _, f := range files {
 				if strings.HasSuffix(f.Path, ".service") {
 					if h, ok := hookOfUnit(string(f.Content)); ok {
@@ -110,6 +121,7 @@ func Find(r *cloudinit.Result) []Hook {
 	for _, g := range gate {
 		i := slices.IndexFunc(hooks, func(h Hook) bool { return h.Name == g.Name })
 		if i < 0 {
+			g.Missing, g.Elsewhere = !elsewhere, elsewhere
 			hooks = append(hooks, g)
 			continue
 		}
@@ -124,6 +136,11 @@ func Find(r *cloudinit.Result) []Hook {
 func gateHooks(gate string) []Hook {
 	var hooks []Hook
 	for i, l := range strings.Split(gate, "\n") {
+		for _, r := range generator.Rows(l) {
+			if l[0] != 'h' { // a row of a table, which holds hooks of one phase
+				hooks = append(hooks, Hook{Missing: true, Name: r.Name(), Phase: "pre-nodeup", order: fmt.Sprintf("%04d", i)})
+			}
+		}
 		words := strings.Fields(l)
 		if len(words) < 2 || words[0] != "hook" && words[0] != "nodeup" {
 			continue

@@ -34,7 +34,7 @@ func found(t *testing.T, hooks ...generator.Hook) ([]waits.Hook, string) {
 		parts = append(parts, cloudinit.Part(p))
 		text += p.Content
 	}
-	return waits.Find(cloudinit.ReadParts(nil, "Node", parts, cloudinit.Options{})), text
+	return waits.Find(cloudinit.ReadParts(nil, "Node", parts, cloudinit.Options{}), nil), text
 }
 
 func TestWorstWaits(t *testing.T) {

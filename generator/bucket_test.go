@@ -1,0 +1,168 @@
+package generator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+func inBucket(hooks []Hook) []Hook {
+	out := archived(hooks)
+	for i := range out {
+		out[i].ArchiveURL = "s3://hooks-example/prod"
+	}
+	return out
+}
+
+func TestBucketGolden(t *testing.T) {
+	var parts txtar.Archive
+	for _, p := range mustGenerate(t, gpuGroup, inBucket(allKinds(t))...) {
+		parts.Files = append(parts.Files, txtar.File{Name: p.Name + " " + p.Type, Data: []byte(p.Content)})
+	}
+	golden(t, "bucket.parts", txtar.Format(&parts))
+	if text := Plain(mustGenerate(t, gpuGroup, inBucket(allKinds(t))...)[1]); !strings.Contains(text, "\ndef aws(") || !strings.HasSuffix(text, "\n.\n) && exec sh -c \"$s\" - s3://hooks-example/prod "+text[len(text)-65:]) {
+		t.Error(text)
+	}
+}
+
+// What the user data names is what Archive returns, and that holds the files of an archive in the user data.
+func TestArchiveInABucketHoldsTheSameFiles(t *testing.T) {
+	parts := mustGenerate(t, gpuGroup, inBucket(allKinds(t))...)
+	o, err := Archive(gpuGroup, "v1", inBucket(allKinds(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, sum, ok := InBucket(parts[1].Content)
+	if !ok || url != o.URL || sum != o.SHA256 || o.Address() != "s3://hooks-example/prod/"+sum {
+		t.Errorf("the part names %s and %s (%v), the object is %s", url, sum, ok, o.Address())
+	}
+	got, err := o.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, ok := Archived(mustGenerate(t, gpuGroup, archived(allKinds(t))...)[1].Content)
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Error(diff)
+	}
+	if none, err := Archive(gpuGroup, "v1", archived(allKinds(t))); none != nil || err != nil {
+		t.Errorf("an archive in the user data: %v, %v", none, err)
+	}
+	if _, _, ok := InBucket(parts[0].Content); ok {
+		t.Error("the gate is taken for an archive")
+	}
+}
+
+func TestWrongObjectsAreRefused(t *testing.T) {
+	for name, content := range map[string][]byte{"not compressed": []byte("x"), "cut off": gzipped([]byte("755 20\n/x\nshort")), "no listing": gzipped([]byte("hello\n"))} {
+		if files, err := (&Object{Content: content}).Files(); err == nil {
+			t.Errorf("%s: %v", name, files)
+		}
+	}
+}
+
+// The gate makes of the table what it makes of lines: the same drop-ins, and those of the archive.
+func TestGateOfABucketOrdersHooksAsOthers(t *testing.T) {
+	for _, c := range [][]Phase{{PreNodeup}, {PreNodeup, PreNodeup, PreNodeup}, {PreNodeup, PreKubelet, PreKubelet}, {PreKubelet}, {PostNodeup, PreShutdown}, {PreNodeup, PostKubelet, PreShutdown}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			var hooks []Hook
+			for i, p := range c {
+				h := newHook(fmt.Sprintf("hook-%d", i), p, "#!/bin/sh\n")
+				if i == 0 && (p == PreNodeup || p == PreKubelet) {
+					h.Before = []string{"containerd.service", `dev-a\x2db.device`}
+				}
+				hooks = append(hooks, h)
+			}
+			read := func(hooks []Hook) map[string]string {
+				n := newNode(t)
+				if out, status := n.gate(hooks...); status != 0 {
+					t.Fatal(out)
+				}
+				return n.dropIns()
+			}
+			want, got := read(archived(hooks)), read(inBucket(hooks))
+			for path := range got {
+				if _, ok := want[path]; !ok && strings.Contains(path, "kopshook-000-archive.conf") {
+					delete(got, path)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEverythingWaitsForTheArchive(t *testing.T) {
+	for first, phase := range map[string]Phase{"kopshook-a.service": PreNodeup, "kubelet.service": PostNodeup} {
+		n := newNode(t)
+		if out, status := n.gate(inBucket([]Hook{newHook("a", phase, "#!/bin/sh\n"), newHook("b", phase, "#!/bin/sh\n")})...); status != 0 {
+			t.Fatal(out)
+		}
+		for _, unit := range []string{"kops-configuration.service", "kubelet.service", first} {
+			text := n.dropIns()["/etc/systemd/system/"+unit+".d/kopshook-000-archive.conf"]
+			if !strings.Contains(text, "After=kopshook-archive.service") || !strings.Contains(text, "AssertPathExists=") {
+				t.Errorf("%s: %q", unit, text)
+			}
+		}
+	}
+}
+
+func TestRowsTellWhichHookChanged(t *testing.T) {
+	a, b, c := newHook("a", PreNodeup, "#!/bin/sh\n"), newHook("b-b", PreNodeup, "#!/bin/sh\n"), newHook("c", PostNodeup, "#!/bin/sh\n")
+	a.Before = []string{"containerd.service"}
+	rows := func(hooks ...Hook) []Row { return Rows(mustGenerate(t, gpuGroup, inBucket(hooks)...)[0].Content) }
+	before := rows(a, b, c)
+	b.Scripts = []Script{{"script", []byte("#!/bin/sh\nexit\n")}}
+	after := rows(a, b, c)
+	var names []string
+	for _, r := range after {
+		if !slices.Contains(before, r) {
+			names = append(names, r.Name())
+		}
+	}
+	if diff := cmp.Diff([]string{"b-b"}, names); diff != "" || len(after) != 3 {
+		t.Errorf("%s, %v", diff, after)
+	}
+	if found := Rows(mustGenerate(t, gpuGroup, a, b, c)[0].Content); len(found) > 0 {
+		t.Errorf("rows in a gate without a table: %v", found)
+	}
+}
+
+func TestHooksInABucketTakeALineEach(t *testing.T) {
+	size := func(n int) (total int) {
+		var hooks []Hook
+		for i := range n {
+			hooks = append(hooks, newHook(fmt.Sprintf("hook%02d", i), PreNodeup, "#!/bin/sh\n"+strings.Repeat("# long\n", 500)))
+		}
+		for _, p := range mustGenerate(t, gpuGroup, inBucket(hooks)...) {
+			total += len(p.Content)
+		}
+		return total
+	}
+	if one, many := size(1), size(41); many-one > 40*25 || one > 5800 {
+		t.Errorf("one takes %d bytes, 41 take %d", one, many)
+	}
+}
+
+func TestAnArchiveThatIsTooLargeIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compresses 70 MB")
+	}
+	h := newHook("a", PreNodeup, "#!/bin/sh\n")
+	noise := make([]byte, 65<<20)
+	state := uint64(1)
+	for i := range noise {
+		state ^= state << 13
+		state ^= state >> 7
+		state ^= state << 17
+		noise[i] = byte(state)
+	}
+	h.Files = []File{{Path: "/a", Mode: 0o644, Owner: "root:root", Content: noise}}
+	if _, err := Generate(gpuGroup, "v1", inBucket([]Hook{h})); err == nil || !strings.Contains(err.Error(), "url: and sha256:") {
+		t.Error(err)
+	}
+}

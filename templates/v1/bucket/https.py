@@ -1,0 +1,3 @@
+
+def https(place, headers):
+    return ask("https://" + place, headers)
