@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test capi bench golden keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
+.PHONY: build demo test capi bench golden golden-unchanged keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -24,9 +24,17 @@ vet:
 bench: build
 	KOPSHOOK=$(CURDIR)/kopshook $(GO) test -run '^$$' -bench . -benchmem ./...
 
-# writes golden/ and all other golden files anew; read each diff
+# writes golden/ and all other files that tests make anew; read each diff. Then checks that the tests agree with them.
+GOLDEN = $$(grep -rl --include='*_test.go' 'kopshook/internal/golden"' . | xargs -n1 dirname | sort -u)
 golden:
-	$(GO) test ./... -update
+	KOPSHOOK_UPDATE_GOLDEN=1 $(GO) test -count 1 $(GOLDEN)
+
+# make golden must change no file: the tree is as it was committed, or as it was when this began
+golden-unchanged:
+	@before=$$(git status --porcelain; git diff | git hash-object --stdin); \
+	$(MAKE) --no-print-directory golden && \
+	if [ "$$before" != "$$(git status --porcelain; git diff | git hash-object --stdin)" ]; then \
+		git --no-pager diff --stat; echo 'make golden changes files: run it, read the diff, commit it' >&2; exit 1; fi
 
 # keeps what this release makes of the examples, for the upgrade test of later ones: make keep-golden VERSION=v1.2.3
 keep-golden:

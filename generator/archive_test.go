@@ -25,8 +25,8 @@ func TestArchiveGolden(t *testing.T) {
 		parts.Files = append(parts.Files, txtar.File{Name: p.Name + " " + p.Type, Data: []byte(p.Content)})
 		plain.Files = append(plain.Files, txtar.File{Name: p.Name + " " + p.Type, Data: []byte(Plain(p))})
 	}
-	golden(t, "archive.parts", txtar.Format(&parts))
-	golden(t, "archive.plain", txtar.Format(&plain))
+	checkGolden(t, "archive.parts", txtar.Format(&parts))
+	checkGolden(t, "archive.plain", txtar.Format(&plain))
 }
 
 func TestArchiveLeavesTheRestAsItIs(t *testing.T) {

@@ -172,7 +172,7 @@ func TestCompressedBytesStayTheSame(t *testing.T) {
 	for i := range 400 {
 		fmt.Fprintf(&in, "echo line %d %x\n", i, r.Uint32N(1<<10))
 	}
-	golden(t, "compressed", []byte(base64Lines(gzipped(in.Bytes()))))
+	checkGolden(t, "compressed", []byte(base64Lines(gzipped(in.Bytes()))))
 }
 
 func TestPlainShowsWhatIsEncoded(t *testing.T) {

@@ -1,7 +1,6 @@
 package generator
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,9 +14,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 var gpuGroup = InstanceGroup{Cluster: "minimal.example.com", Name: "gpu", Role: "Node"}
 
@@ -118,16 +116,16 @@ func TestGolden(t *testing.T) {
 				}
 				files.Files = append(files.Files, txtar.File{Name: head, Data: content})
 			}
-			golden(t, name+".parts", txtar.Format(&parts))
-			golden(t, name+".files", txtar.Format(&files))
+			checkGolden(t, name+".parts", txtar.Format(&parts))
+			checkGolden(t, name+".files", txtar.Format(&files))
 		})
 	}
 }
 
-func golden(t *testing.T, name string, got []byte) {
+func checkGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name+".txtar")
-	if *update {
+	if golden.Update() {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +138,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got), and what nodes get with it: kops would replace machines. go test -update writes it.\n%s", path, diff)
+		t.Errorf("%s differs (-want +got), and what nodes get with it: kops would replace machines. make golden writes it.\n%s", path, diff)
 	}
 }
 

@@ -2,7 +2,6 @@ package instancegroups_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +12,8 @@ import (
 	"k8s.io/kops/pkg/apis/kops"
 
 	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the expected results in testdata")
 
 // standardParts are what the table tests merge: one part that kops prints as a block scalar, one that it cannot.
 var standardParts = []kops.UserData{
@@ -107,7 +105,7 @@ func (a *archive) check(t *testing.T, name string, got []byte) {
 	if bytes.Equal(got, want) {
 		return
 	}
-	if !*update {
+	if !golden.Update() {
 		t.Errorf("%s of %s (-want +got):\n%s", name, a.path, cmp.Diff(string(want), string(got)))
 		return
 	}

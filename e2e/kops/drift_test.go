@@ -4,7 +4,6 @@ package kops
 
 import (
 	"context"
-	"flag"
 	"os"
 	"slices"
 	"strings"
@@ -13,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 var plainGroup = group("plain", nil, spec(network))
 
@@ -89,7 +87,7 @@ func TestStandInIsLikeNodeup(t *testing.T) {
 		}
 	}
 	text := strings.Join(realFiles, "\n") + "\n"
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(nodeupFiles, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -99,6 +97,6 @@ func TestStandInIsLikeNodeup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), text); diff != "" {
-		t.Errorf("nodeup leaves other files than it did (-did +does); the recipes and the stand-in may want a change; `-update` writes %s anew\n%s", nodeupFiles, diff)
+		t.Errorf("nodeup leaves other files than it did (-did +does); the recipes and the stand-in may want a change; make e2e-kops with KOPSHOOK_UPDATE_GOLDEN=1 writes %s anew\n%s", nodeupFiles, diff)
 	}
 }

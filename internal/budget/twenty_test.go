@@ -3,7 +3,6 @@ package budget
 import (
 	"bytes"
 	"encoding/base64"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +15,8 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the table of docs/performance.md anew")
 
 // workerScript is the size of kops' bootstrap script on a worker, of a cluster called k.example.com.
 const workerScript = 5021
@@ -76,14 +74,14 @@ func TestTwentyHooks(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s has no table between %q and %q", page, begin, end)
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(page, []byte(head+begin+b.String()+end+tail), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if diff := cmp.Diff(old, b.String()); diff != "" {
-		t.Errorf("%s is not what is measured; write it with go test ./internal/budget -update\n%s", page, diff)
+		t.Errorf("%s is not what is measured; make golden writes it\n%s", page, diff)
 	}
 }
 

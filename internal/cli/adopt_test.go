@@ -32,15 +32,15 @@ func TestAdoptGolden(t *testing.T) {
 	if code := Run(context.Background(), []string{"kopshook", "adopt", example}, strings.NewReader(""), &stdout, &stderr); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr.String())
 	}
-	golden(t, "golden/adopt/hooks.yaml", stdout.String())
-	golden(t, "golden/adopt/said.txt", stderr.String())
+	checkGolden(t, "golden/adopt/hooks.yaml", stdout.String())
+	checkGolden(t, "golden/adopt/said.txt", stderr.String())
 
 	runApp(t, "", "adopt", "-o", spec, "-w", manifest)
 	written, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "golden/adopt/manifest.yaml", string(written))
+	checkGolden(t, "golden/adopt/manifest.yaml", string(written))
 	runApp(t, "", "check", "-f", spec, manifest)
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/golden"
 )
 
 // TestGolden merges each example into the cluster of examples/mixed, some of them together for "mixed", and compares
@@ -36,7 +38,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join("golden", name)
 			merged := runApp(t, "", append([]string{"merge", cluster}, specs...)...)
-			golden(t, filepath.Join(dir, "cluster.yaml"), merged)
+			checkGolden(t, filepath.Join(dir, "cluster.yaml"), merged)
 
 			again := runApp(t, merged, append([]string{"merge", "-"}, specs...)...)
 			if diff := cmp.Diff(merged, again); diff != "" {
@@ -63,9 +65,9 @@ func runApp(t *testing.T, stdin string, args ...string) string {
 }
 
 // golden compares got with a golden file, or writes it.
-func golden(t *testing.T, file, got string) {
+func checkGolden(t *testing.T, file, got string) {
 	t.Helper()
-	if *update {
+	if golden.Update() {
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +88,7 @@ func golden(t *testing.T, file, got string) {
 // goldenTree compares two folders, or makes the golden one anew.
 func goldenTree(t *testing.T, want, got string) {
 	t.Helper()
-	if *update {
+	if golden.Update() {
 		if err := os.RemoveAll(want); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +106,7 @@ func goldenTree(t *testing.T, want, got string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, filepath.Join(want, f), string(data))
+		checkGolden(t, filepath.Join(want, f), string(data))
 	}
 }
 

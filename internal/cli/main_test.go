@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +10,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
-)
 
-var update = flag.Bool("update", false, "write golden files anew")
+	"kopshook.dev/kopshook/internal/golden"
+)
 
 func TestMain(m *testing.M) {
 	if os.Args[0] == "peak-memory" {
@@ -36,7 +35,7 @@ func params(t *testing.T, dir string) testscript.Params {
 	}
 	return testscript.Params{
 		Dir:                 dir,
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("REPO", repo)

@@ -77,7 +77,7 @@ func TestRecipes(t *testing.T) {
 	if diff := cmp.Diff(names, examples.Names()); diff != "" {
 		t.Errorf("recipes (-folder +embedded):\n%s", diff)
 	}
-	golden(t, filepath.Join("docs", "recipes", "README.md"), recipePages())
+	checkGolden(t, filepath.Join("docs", "recipes", "README.md"), recipePages())
 }
 
 // fitting is the manifest of an instance group that the selector selects: "gpu-*" selects gpu-a.

@@ -2,7 +2,6 @@ package cloudinit
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -11,9 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func (c testCase) read(t *testing.T, version Version) *Result {
 	t.Helper()
@@ -79,17 +77,17 @@ func TestWhatANodeSees(t *testing.T) {
 			b.WriteString(text)
 		}
 	}
-	const golden = "testdata/seen.golden"
-	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+	const file = "testdata/seen.golden"
+	if golden.Update() {
+		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("go test -update accepts this (-golden +now):\n%s", diff)
+		t.Errorf("make golden accepts this (-golden +now):\n%s", diff)
 	}
 }

@@ -2,7 +2,6 @@ package clusterhooks
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -19,7 +19,7 @@ func TestBadSpecs(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no bad specs: %v", err)
 	}
-	update := flag.Lookup("update").Value.String() == "true"
+	update := golden.Update()
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".yaml"), func(t *testing.T) {
 			data, err := os.ReadFile(name)
@@ -37,13 +37,13 @@ func TestBadSpecs(t *testing.T) {
 			if err := report.Text(&got, r.Findings, report.TextOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			golden := strings.TrimSuffix(name, ".yaml") + ".txt"
+			file := strings.TrimSuffix(name, ".yaml") + ".txt"
 			if update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
+				if err := os.WriteFile(file, got.Bytes(), 0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(golden)
+			want, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}

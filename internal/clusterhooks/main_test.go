@@ -1,7 +1,6 @@
 package clusterhooks_test
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,9 +17,8 @@ import (
 	"golang.org/x/term"
 
 	"kopshook.dev/kopshook/internal/cli"
+	"kopshook.dev/kopshook/internal/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
@@ -33,7 +31,7 @@ func TestMain(m *testing.M) {
 func TestExec(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "exec"),
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))

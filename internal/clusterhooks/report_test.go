@@ -3,7 +3,6 @@ package clusterhooks
 import (
 	"bytes"
 	"encoding/xml"
-	"flag"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -43,13 +42,13 @@ func TestReports(t *testing.T) {
 						t.Errorf("not XML: %v", err)
 					}
 				}
-				golden := filepath.Join("testdata", "report", name+ext)
-				if flag.Lookup("update").Value.String() == "true" {
-					if err := os.WriteFile(golden, got.Bytes(), 0o666); err != nil {
+				file := filepath.Join("testdata", "report", name+ext)
+				if golden.Update() {
+					if err := os.WriteFile(file, got.Bytes(), 0o666); err != nil {
 						t.Fatal(err)
 					}
 				}
-				want, err := os.ReadFile(golden)
+				want, err := os.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,11 +13,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"kopshook.dev/kopshook/internal/clusterhooks"
+	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // inFolder makes Options that read below a folder.
 func inFolder(dir string) Options {
@@ -78,16 +76,16 @@ func TestConvert(t *testing.T) {
 			got := Convert(tc.from, file, data, opts, &r)
 			var said bytes.Buffer
 			report.Text(&said, r.Findings, report.TextOptions{})
-			golden(t, filepath.Join(dir, "result.yaml"), got)
-			golden(t, filepath.Join(dir, "said.txt"), said.Bytes())
+			checkGolden(t, filepath.Join(dir, "result.yaml"), got)
+			checkGolden(t, filepath.Join(dir, "said.txt"), said.Bytes())
 			mustBeClean(t, got)
 		})
 	}
 }
 
-func golden(t *testing.T, name string, got []byte) {
+func checkGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	if *update {
+	if golden.Update() {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,10 +19,9 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/waits"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // example makes an instance group with the user's parts and hooks of each phase.
 func example(t *testing.T, theirs []cloudinit.Part, hooks ...generator.Hook) Input {
@@ -99,10 +97,10 @@ func brokenByOthers(t *testing.T) Input {
 	return example(t, bad, hook("driver", generator.PreNodeup), hook("agent", generator.PreKubelet))
 }
 
-func golden(t *testing.T, name string, got []byte) {
+func checkGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +110,7 @@ func golden(t *testing.T, name string, got []byte) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-golden +now), go test -update accepts it:\n%s", file, diff)
+		t.Errorf("%s (-golden +now), make golden accepts it:\n%s", file, diff)
 	}
 }
 
@@ -139,9 +137,9 @@ func TestForms(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			golden(t, c.name+".txt", text.Bytes())
-			golden(t, c.name+".mermaid", mermaid.Bytes())
-			golden(t, c.name+".svg", svg.Bytes())
+			checkGolden(t, c.name+".txt", text.Bytes())
+			checkGolden(t, c.name+".mermaid", mermaid.Bytes())
+			checkGolden(t, c.name+".svg", svg.Bytes())
 			for i, l := range strings.Split(text.String(), "\n") {
 				if n := utf8.RuneCountInString(l); n > width {
 					t.Errorf("line %d has %d columns: %s", i+1, n, l)
@@ -197,7 +195,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "phases.json", append(out, '\n'))
+	checkGolden(t, "phases.json", append(out, '\n'))
 	out, err = json.Marshal(JSON(nil))
 	if err != nil || string(out) != "[]" {
 		t.Errorf("got %s, %v", out, err)

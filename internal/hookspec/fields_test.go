@@ -2,7 +2,6 @@ package hookspec
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -202,40 +201,4 @@ spec:
   selector: {}
   hooks:
 ` + hooks
-}
-
-// DESIGN.md shows the matrix that the table holds.
-func TestDesignShowsTheMatrix(t *testing.T) {
-	var want strings.Builder
-	want.WriteString("| field |")
-	for _, phase := range Phases {
-		fmt.Fprintf(&want, " `%s` |", phase)
-	}
-	want.WriteString("\n| --- |" + strings.Repeat(" --- |", len(Phases)) + "\n")
-	for _, f := range hookObject.Fields {
-		if f.Name == "name" || f.Name == "phase" {
-			continue
-		}
-		fmt.Fprintf(&want, "| %s |", f.Name)
-		for _, phase := range Phases {
-			cell := f.DefaultFor(phase)
-			switch refused := f.Refused(phase); {
-			case refused != nil && refused.Except != "":
-				cell = "only " + refused.Except
-			case refused != nil:
-				cell = "-"
-			case cell == "":
-				cell = "yes"
-			}
-			fmt.Fprintf(&want, " %s |", cell)
-		}
-		want.WriteString("\n")
-	}
-	design, err := os.ReadFile("../../DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(design), want.String()) {
-		t.Errorf("DESIGN.md does not hold this table:\n%s", want.String())
-	}
 }

@@ -2,7 +2,6 @@ package hookspec
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,10 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/report"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // Each file of testdata/bad holds mistakes; beside it stands what people are told, with a caret where each one is.
 func TestMistakesAreSaidAllAtOnceEachAtItsPlace(t *testing.T) {
@@ -38,18 +36,18 @@ func TestMistakesAreSaidAllAtOnceEachAtItsPlace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
-			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			expected := strings.TrimSuffix(file, ".yaml") + ".txt"
+			if golden.Update() {
+				if err := os.WriteFile(expected, got.Bytes(), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(golden)
+			want, err := os.ReadFile(expected)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("%s differs, -update writes it (-want +got):\n%s", golden, diff)
+				t.Errorf("%s differs, make golden writes it (-want +got):\n%s", expected, diff)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-)
 
-var updateCorpus = flag.Bool("update-corpus", false, "write testdata/corpus/findings.txt; read the difference")
+	"kopshook.dev/kopshook/internal/golden"
+)
 
 // corpusImages are the images of pieces that name one; others have Ubuntu's.
 var corpusImages = map[string]string{"": ubuntu, "amazon": amazon}
@@ -52,7 +51,7 @@ func TestCorpus(t *testing.T) {
 	const file = "testdata/corpus/findings.txt"
 	got, pieces := corpusFindings(t)
 	data, err := os.ReadFile(file)
-	if err != nil && !*updateCorpus {
+	if err != nil && !golden.Update() {
 		t.Fatal(err)
 	}
 	var want []string
@@ -69,8 +68,9 @@ func TestCorpus(t *testing.T) {
 			want = append(want, strings.Join(f[:3], " "))
 		}
 	}
-	if *updateCorpus {
+	if golden.Update() {
 		var out strings.Builder
+		// a new finding gets "?", which fails until somebody has judged it
 		out.WriteString("# PIECE LINE CODE VERDICT: line 0 is the part's name or the group. A finding is true or false; one that is missing is not found.\n")
 		for _, l := range got {
 			verdict := verdicts[l]

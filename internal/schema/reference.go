@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,41 @@ func Reference() string {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, holds(f), defaults(f), cell(meaning(f)))
 		}
 	}
+	b.WriteString(matrix())
 	return b.String()
+}
+
+// matrix is what a hook's fields default to in each phase, and which phases refuse them.
+func matrix() string {
+	var b strings.Builder
+	b.WriteString("\n## Defaults by phase\n\n`-` is where a phase refuses a field; the message says why, and what to do instead.\n\n| field |")
+	for _, phase := range hookspec.Phases {
+		fmt.Fprintf(&b, " `%s` |", phase)
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(hookspec.Phases)) + "\n")
+	for _, o := range hookspec.Objects() {
+		for i := range o.Fields {
+			if f := &o.Fields[i]; o.Name == "hook" && f.Name != "name" && f.Name != "phase" {
+				fmt.Fprintf(&b, "| `%s` |", f.Name)
+				for _, phase := range hookspec.Phases {
+					fmt.Fprintf(&b, " %s |", whatPhaseTakes(f, phase))
+				}
+				b.WriteString("\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+func whatPhaseTakes(f *hookspec.Field, phase hookspec.Phase) string {
+	refused := f.Refused(phase)
+	switch {
+	case refused == nil:
+		return cmp.Or(f.DefaultFor(phase), "yes")
+	case refused.Except != "":
+		return "only " + refused.Except
+	}
+	return "-"
 }
 
 const referenceHead = `# The hook spec, field by field

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/golden"
 )
 
 func TestReferencePageIsCurrent(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "spec.md")
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(page, []byte(Reference()), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,11 +12,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
+	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // published is the schema as the docs carry it, at the address that ID names.
 const published = "../../docs/schema/v1alpha1.json"
@@ -27,7 +25,7 @@ func TestThePublishedSchemaIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.MkdirAll(filepath.Dir(published), 0o777); err != nil {
 			t.Fatal(err)
 		}
