@@ -23,7 +23,7 @@ func TestBucketGolden(t *testing.T) {
 	for _, p := range mustGenerate(t, gpuGroup, inBucket(allKinds(t))...) {
 		parts.Files = append(parts.Files, txtar.File{Name: p.Name + " " + p.Type, Data: []byte(p.Content)})
 	}
-	golden(t, "bucket.parts", txtar.Format(&parts))
+	checkGolden(t, "bucket.parts", txtar.Format(&parts))
 	if text := Plain(mustGenerate(t, gpuGroup, inBucket(allKinds(t))...)[1]); !strings.Contains(text, "\ndef aws(") || !strings.HasSuffix(text, "\n.\n) && exec sh -c \"$s\" - s3://hooks-example/prod "+text[len(text)-65:]) {
 		t.Error(text)
 	}

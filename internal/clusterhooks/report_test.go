@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/golden"
 )
 
 // TestReports holds the three forms of a report in golden files.
