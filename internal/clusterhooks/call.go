@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // minRetry keeps a server from being asked all the time.
@@ -100,7 +101,7 @@ func (r *runner) callUntilFree(ctx context.Context, e *Extension, h *handler, ev
 
 // progress shows that something is being waited for: on a terminal one line that is overwritten, else a line each.
 func (r *runner) progress(format string, args ...any) {
-	line := "kopshook: " + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")
+	line := "kopshook: " + report.OneLine(fmt.Sprintf(format, args...))
 	if r.Terminal {
 		fmt.Fprintf(r.Stderr, "\r\x1b[K%s", line)
 		r.waiting = true

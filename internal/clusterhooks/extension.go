@@ -26,6 +26,10 @@ const (
 
 	// maxAnswer bounds what is read of an answer.
 	maxAnswer = 1 << 20
+
+	// maxHandlers and maxMessage bound what is made of one.
+	maxHandlers = 100
+	maxMessage  = 1000
 )
 
 // client calls the handlers of one extension server.
@@ -62,7 +66,7 @@ func newClient(base string, files tlsFiles, settings map[string]string) (*client
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return &client{base: u, settings: settings, http: &http.Client{
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true},
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxAnswer},
 		CheckRedirect: func(req *http.Request, _ []*http.Request) error {
 			return fmt.Errorf("redirects to %s", req.URL.Redacted())
 		},
@@ -79,8 +83,12 @@ func (e callError) Unwrap() error { return e.error }
 
 // discover asks which handlers the server has, and sets their defaults.
 func (c *client) discover(ctx context.Context) ([]handler, error) {
+	return c.discoverWithin(ctx, defaultHandlerTimeout)
+}
+
+func (c *client) discoverWithin(ctx context.Context, timeout time.Duration) ([]handler, error) {
 	req := discoveryRequest{APIVersion: runtimeGroup + "/" + runtimeVersion, Kind: "DiscoveryRequest"}
-	resp, err := c.call(ctx, defaultHandlerTimeout, req, "discovery")
+	resp, err := c.call(ctx, timeout, req, "discovery")
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +106,9 @@ func (c *client) discover(ctx context.Context) ([]handler, error) {
 // checkHandlers holds a discovery against Cluster API's rules (internal/runtime/client/client.go,
 // defaultAndValidateDiscoveryResponse).
 func checkHandlers(handlers []handler) error {
+	if len(handlers) > maxHandlers {
+		return fmt.Errorf("it has %d handlers; kopshook calls at most %d", len(handlers), maxHandlers)
+	}
 	label := regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 	seen := map[string]bool{}
 	var errs []error
@@ -190,6 +201,7 @@ func (c *client) call(ctx context.Context, timeout time.Duration, request any, p
 	if r.Status != statusSuccess && r.Status != statusFailure {
 		return nil, callError{fmt.Errorf("its answer has the status %q, neither Success nor Failure: %s", r.Status, excerpt(answer))}
 	}
+	r.Message = oneLine(r.Message, maxMessage)
 	return &r, nil
 }
 
@@ -223,11 +235,15 @@ func (c *client) transportError(ctx context.Context, err error, timeout time.Dur
 
 // excerpt is the beginning of an answer, on one line.
 func excerpt(b []byte) string {
-	const most = 200
-	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
-	if s == "" {
-		return "(nothing)"
+	if s := oneLine(string(b), 200); s != "" {
+		return s
 	}
+	return "(nothing)"
+}
+
+// oneLine is a text on one line, at most so many characters of it.
+func oneLine(s string, most int) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "..."
 	}

@@ -96,3 +96,43 @@ func TestHooksThatIgnoreSIGTERMAreKilled(t *testing.T) {
 		}
 	}
 }
+
+func TestASecondSignalKillsAHookAtOnce(t *testing.T) {
+	delay := killDelay
+	killDelay = time.Hour
+	t.Cleanup(func() { killDelay = delay })
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	cmd := exec.Command("/bin/sh", "-c", `trap "echo first" TERM; echo ready; while :; do sleep 0.01; done`)
+	cmd.Stdout = w
+	signals := make(chan os.Signal, 2)
+	ctx, stop := untilSignal(t.Context(), signals)
+	go func() {
+		lines := bufio.NewReader(r)
+		for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			lines.ReadString('\n')
+			signals <- s
+		}
+	}()
+	ended := make(chan ending, 1)
+	go func() {
+		end, _ := runGroup(ctx, cmd)
+		ended <- end
+	}()
+	select {
+	case end := <-ended:
+		if end.signal != syscall.SIGKILL {
+			t.Errorf("it ended with %v, want killed by SIGKILL", end)
+		}
+	case <-time.After(time.Minute):
+		t.Error("it still runs a minute after the second signal")
+		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	}
+	if s := stop(); s != syscall.SIGINT {
+		t.Errorf("it says %v, want the first signal", s)
+	}
+	w.Close()
+}

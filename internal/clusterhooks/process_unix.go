@@ -27,7 +27,7 @@ const settleDelay = 20 * time.Millisecond
 func signalName(s syscall.Signal) string { return unix.SignalName(s) }
 
 // runGroup runs a command in a process group of its own. When ctx ends all of the group is ended: SIGTERM first,
-// SIGKILL after killDelay. A process that was left in the background on purpose stays.
+// SIGKILL after killDelay or at a second signal. A process that was left in the background on purpose stays.
 func runGroup(ctx context.Context, cmd *exec.Cmd) (ending, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // for the output that a background process holds open
@@ -45,8 +45,16 @@ func runGroup(ctx context.Context, cmd *exec.Cmd) (ending, error) {
 		}
 		syscall.Kill(group, syscall.SIGTERM)
 		// also once the script itself is gone: its children may not be
-		for deadline := time.Now().Add(killDelay); time.Now().Before(deadline) && syscall.Kill(group, 0) == nil; {
-			time.Sleep(20 * time.Millisecond)
+		hurry, _ := ctx.Value(secondSignal{}).(chan struct{})
+		late := time.After(killDelay)
+		for waiting := true; waiting && syscall.Kill(group, 0) == nil; {
+			select {
+			case <-hurry:
+				waiting = false
+			case <-late:
+				waiting = false
+			case <-time.After(20 * time.Millisecond):
+			}
 		}
 		syscall.Kill(group, syscall.SIGKILL)
 	})
@@ -72,38 +80,49 @@ func interrupts(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
-// untilSignal returns a context that ends when an interrupting signal comes. stop must be called; it returns that
-// signal, or nil.
+// secondSignal is the key of a channel in a context: it is closed when the second interrupting signal comes.
+type secondSignal struct{}
+
+// untilSignal returns a context that ends when an interrupting signal comes. A second one ends at once what runs in
+// groups. stop must be called; it returns the first signal, or nil.
 func untilSignal(ctx context.Context, signals <-chan os.Signal) (_ context.Context, stop func() os.Signal) {
-	ctx, cancel := context.WithCancel(ctx)
+	second := make(chan struct{})
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, secondSignal{}, second))
 	var got os.Signal
-	finished := make(chan struct{})
+	stopped, finished := make(chan struct{}), make(chan struct{})
+	take := func(s os.Signal) {
+		switch {
+		case !interrupts(s):
+		case got == nil:
+			got = s
+			cancel()
+		default:
+			select {
+			case <-second:
+			default:
+				close(second)
+			}
+		}
+	}
 	go func() {
 		defer close(finished)
 		for {
 			select {
-			case <-ctx.Done():
+			case <-stopped:
 				return
 			case s := <-signals:
-				if interrupts(s) {
-					got = s
-					cancel()
-					return
-				}
+				take(s)
 			}
 		}
 	}()
 	return ctx, func() os.Signal {
 		cancel()
+		close(stopped)
 		<-finished
-		if got == nil { // one that came at the last moment
-			select {
-			case s := <-signals:
-				if interrupts(s) {
-					got = s
-				}
-			default:
-			}
+		select { // one that came at the last moment
+		case s := <-signals:
+			take(s)
+		default:
 		}
 		return got
 	}

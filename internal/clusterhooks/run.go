@@ -214,10 +214,10 @@ func (r *runner) add(result StepResult) {
 	}
 	r.say("%s", line)
 	if result.Remedy != "" {
-		fmt.Fprintf(r.Stderr, "  hint: %s\n", result.Remedy)
+		fmt.Fprintf(r.Stderr, "  hint: %s\n", report.OneLine(result.Remedy))
 	}
 	if result.Log != "" && result.Status != Succeeded {
-		fmt.Fprintf(r.Stderr, "  log: %s\n", result.Log)
+		fmt.Fprintf(r.Stderr, "  log: %s\n", report.OneLine(result.Log))
 	}
 }
 
@@ -227,7 +227,7 @@ func (r *runner) say(format string, args ...any) {
 		fmt.Fprint(r.Stderr, "\r\x1b[K")
 		r.waiting = false
 	}
-	fmt.Fprintf(r.Stderr, "kopshook: "+format+"\n", args...)
+	fmt.Fprintf(r.Stderr, "kopshook: %s\n", report.Clean(fmt.Sprintf(format, args...)))
 }
 
 // shown is the command as messages show it, without its values: they may be long.
@@ -242,19 +242,19 @@ func (r *runner) shown() string {
 // printPlan says what would run.
 func (r *runner) printPlan() {
 	if r.result.Note != "" {
-		fmt.Fprintf(r.Stdout, "no hooks: %s\n", r.result.Note)
+		fmt.Fprintf(r.Stdout, "no hooks: %s\n", report.OneLine(r.result.Note))
 	}
 	print := func(t *target, stages []stage) {
 		for _, st := range stages {
 			for _, s := range st.steps {
-				fmt.Fprintf(r.Stdout, "%-26s %-10s %s (%s)\n", st.event, s.kind(), s.name(), t.Cluster.Name)
+				fmt.Fprintf(r.Stdout, "%-26s %-10s %s (%s)\n", st.event, s.kind(), report.OneLine(s.name()), report.OneLine(t.Cluster.Name))
 			}
 		}
 	}
 	for i := range r.targets {
 		print(&r.targets[i], r.targets[i].before)
 	}
-	fmt.Fprintf(r.Stdout, "%-26s %-10s %s\n", "", "kops", strings.Join(r.Command, " "))
+	fmt.Fprintf(r.Stdout, "%-26s %-10s %s\n", "", "kops", report.OneLine(strings.Join(r.Command, " ")))
 	for i := range r.targets {
 		print(&r.targets[i], r.targets[i].after)
 	}

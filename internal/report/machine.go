@@ -67,7 +67,7 @@ func GitHub(w io.Writer, findings []Finding) error {
 				fields = append(fields, key+"="+escapeGitHub(value, true))
 			}
 		}
-		add("file", clean(filepath.ToSlash(f.File)))
+		add("file", Clean(filepath.ToSlash(f.File)))
 		add("line", fmt.Sprint(f.Line))
 		add("col", fmt.Sprint(f.Col))
 		add("title", f.Code)
@@ -75,7 +75,7 @@ func GitHub(w io.Writer, findings []Finding) error {
 		if f.Remedy != "" {
 			message += "\nhint: " + f.Remedy
 		}
-		message = strings.ReplaceAll(clean(message), "\n    ", "\n") // line feeds are escaped here
+		message = strings.ReplaceAll(Clean(message), "\n    ", "\n") // line feeds are escaped here
 		fmt.Fprintf(&b, "%s::%s\n", strings.Join(fields, ","), escapeGitHub(message, false))
 	}
 	_, err := io.WriteString(w, b.String())

@@ -29,23 +29,23 @@ func Text(w io.Writer, findings []Finding, opts TextOptions) error {
 	var b bytes.Buffer
 	for _, f := range findings {
 		if p := f.Position.String(); p != "" {
-			fmt.Fprintf(&b, "%s: ", clean(p))
+			fmt.Fprintf(&b, "%s: ", Clean(p))
 		} else {
 			b.WriteString("kopshook: ")
 		}
-		fmt.Fprintf(&b, "%s: %s", opts.severity(f.Severity), clean(f.Message))
+		fmt.Fprintf(&b, "%s: %s", opts.severity(f.Severity), Clean(f.Message))
 		if f.Code != "" {
-			fmt.Fprintf(&b, " [%s]", clean(f.Code))
+			fmt.Fprintf(&b, " [%s]", Clean(f.Code))
 		}
 		b.WriteByte('\n')
 		if opts.Snippets {
 			opts.snippet(&b, f)
 		}
 		for line := range strings.Lines(f.Detail) {
-			fmt.Fprintf(&b, "    %s\n", clean(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintf(&b, "    %s\n", Clean(strings.TrimSuffix(line, "\n")))
 		}
 		if f.Remedy != "" {
-			fmt.Fprintf(&b, "  hint: %s\n", clean(f.Remedy))
+			fmt.Fprintf(&b, "  hint: %s\n", Clean(f.Remedy))
 		}
 	}
 	_, err := w.Write(b.Bytes())
@@ -76,7 +76,7 @@ func (o TextOptions) snippet(b *bytes.Buffer, f Finding) {
 	if o.Mask != nil {
 		line = []byte(o.Mask(string(line)))
 	}
-	runes := []rune(clean(strings.ReplaceAll(strings.TrimSuffix(string(line), "\r"), "\t", " ")))
+	runes := []rune(Clean(strings.ReplaceAll(strings.TrimSuffix(string(line), "\r"), "\t", " ")))
 	col := min(max(f.Col, 1), len(runes)+1) - 1
 	start, end := window(runes, col)
 	indent := len(fmt.Sprint(f.Line))
@@ -116,12 +116,12 @@ func cells(runes []rune) int {
 
 // OneLine is what Text prints of somebody's words where there is room for one line.
 func OneLine(s string) string {
-	return strings.ReplaceAll(clean(s), "\n    ", string(utf8.RuneError))
+	return strings.ReplaceAll(Clean(s), "\n    ", string(utf8.RuneError))
 }
 
-// clean keeps what would control the terminal or turn the direction of its text out of somebody's words. Line feeds
+// Clean keeps what would control the terminal or turn the direction of its text out of somebody's words. Line feeds
 // become lines that are indented, so that no input can make up a finding.
-func clean(s string) string {
+func Clean(s string) string {
 	bad := func(r rune) bool {
 		return r < 0x20 || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r)
 	}
