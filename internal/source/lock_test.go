@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -226,4 +227,21 @@ func TestFoldersThatLockOneSourceDifferently(t *testing.T) {
 			t.Errorf("%+v", changes)
 		}
 	})
+}
+
+// What wants one file is refused when it is locked, and not when it is used.
+func TestAFolderIsNotLockedWhereAFileIsWanted(t *testing.T) {
+	tgz := packed(t, tarOf(t, entry{"a", "1", 0}, entry{"b", "2", 0}), "gz")
+	srv := serve(t, map[string]string{"/x.tgz": string(tgz)})
+	spec := specIn(t, nil)
+	refs := refsOf(spec, srv.URL+"/x.tgz")
+	if _, err := testLoader(t).Lock(t.Context(), refs, nil); err != nil {
+		t.Fatalf("as a folder: %v", err)
+	}
+	refs[0].Dir = false
+	changes, err := testLoader(t).Lock(t.Context(), refs, nil)
+	var ref *RefError
+	if want := notOneFile(refs[0].Source); !errors.As(err, &ref) || ref.Err.Error() != want.Error() || len(changes) > 0 {
+		t.Errorf("%v, %d changes; want %v", err, len(changes), want)
+	}
 }
