@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestParseEntry(t *testing.T) {
@@ -135,7 +136,7 @@ end
 	}
 	var got Result
 	got.parseState(state)
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Result{})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	got = Result{}

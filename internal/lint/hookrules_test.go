@@ -100,7 +100,7 @@ func TestDownloadsOfHooksAreWarnings(t *testing.T) {
 
 // groupWith is an instance group with further lines of its spec, and a script part.
 func groupWith(image, more string, script ...string) string {
-	text := strings.Replace(exampleGroup, "ubuntu/images/hvm-ssd/ubuntu-24.04", image, 1)
+	text := strings.Replace(exampleGroup, "image: debian/debian-13-amd64-20260101", "image: "+image, 1)
 	text, _, _ = strings.Cut(text, "  additionalUserData:")
 	text += more
 	if len(script) > 0 {
