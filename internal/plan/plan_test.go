@@ -220,6 +220,27 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+func TestForecastCountsBastions(t *testing.T) {
+	groups, _ := planned(t, []string{spec("one", "{roles: [Bastion]}", `[{name: b, phase: boot, script: "#!/bin/sh\n"}]`)},
+		[]string{groupOf("bastions", "Bastion", ""), groupOf("nodes", "Node", "")}, &loader{})
+	if got, want := plan.Forecast(groups), "user data of 1 instance group changes: kops will replace 1 node"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A group whose new image cannot run hooks keeps what it has: merging replaces none of its nodes.
+func TestForecastLeavesOutGroupsThatAreNotServed(t *testing.T) {
+	data := "  additionalUserData:\n  - name: kopshook-100-pre-nodeup-a.sh\n    type: text/x-shellscript\n    content: \"#!/bin/sh\\n\"\n"
+	groups, _ := planned(t, []string{spec("one", "{}", fmt.Sprintf(script, "a"))},
+		[]string{groupOf("win", "Node", "  image: 1/flatcar-stable\n"+data)}, &loader{})
+	if g := groups[0]; g.Skipped == "" || len(g.Ours()) == 0 {
+		t.Fatalf("skipped for %q, with %d parts of ours", g.Skipped, len(g.Ours()))
+	}
+	if got, want := plan.Forecast(groups), "user data is what the specs say: kops will replace no node"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestSizesAreSaidForEachGroup(t *testing.T) {
 	cluster := "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {name: c.example.com}\nspec: {cloudProvider: aws}\n"
 	big := "{name: big, script: \"#!/bin/sh\\n: " + strings.Repeat("x", 17_000) + "\\n\"}"
