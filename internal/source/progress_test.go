@@ -50,12 +50,3 @@ func TestProgressLeavesNothingOnTheTerminal(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestNoProgressIsShownInPipes(t *testing.T) {
-	item := newProgress(nil).start("x")
-	item.expect(3)
-	item.add(1)
-	item.set(2)
-	item.restart()
-	item.done()
-}

@@ -69,3 +69,18 @@ func TestTimeThatASourceMayTake(t *testing.T) {
 		})
 	}
 }
+
+func TestProgressOfAFetchIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var terminal strings.Builder
+		if _, err := fetchNew(t, "https://example.com/x.sh", func(l *Loader) {
+			l.transport, l.Progress = slowServer{3, time.Second}, &terminal
+		}); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !strings.Contains(terminal.String(), "fetching https://example.com/x.sh 2 bytes\n") {
+			t.Errorf("shown: %q", terminal.String())
+		}
+	})
+}
