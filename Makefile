@@ -4,10 +4,21 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build demo test capi bench golden golden-unchanged keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
+.PHONY: build install demo test capi bench golden golden-unchanged keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
+
+# the program, its manual page and what shells complete: make install PREFIX=$HOME/.local, or DESTDIR for packages
+PREFIX ?= /usr/local
+install: build
+	mkdir -p '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/share/bash-completion/completions' \
+	  '$(DESTDIR)$(PREFIX)/share/zsh/site-functions' '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d'
+	install -m 755 kopshook '$(DESTDIR)$(PREFIX)/bin/kopshook'
+	install -m 644 docs/man/kopshook.1 '$(DESTDIR)$(PREFIX)/share/man/man1/kopshook.1'
+	./kopshook completion bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/kopshook'
+	./kopshook completion zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_kopshook'
+	./kopshook completion fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/kopshook.fish'
 
 # the GPU example, merged into an instance group of a real cluster file
 demo: build
@@ -46,7 +57,7 @@ keep-golden:
 
 # Boots: the tests are built as whoever runs make and run as root. GOFLAGS and KOPSHOOK_* reach them.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
-E2E := $(SUDO) ./e2e.test -test.timeout 30m
+E2E := $(SUDO) ./e2e.test -test.timeout 60m
 
 e2e/e2e.test: FORCE
 	$(GO) test -tags e2e -c -o $@ ./e2e
