@@ -28,9 +28,9 @@ func BenchmarkBoot(b *testing.B) {
 				b.Skip(missing)
 			}
 			overhead := []variant{
-				{"without hooks", userData(b), boot.Nodeup{}},
-				{"ten hooks", userData(b, parts(b, spec("ten", tenHooks()))...), boot.Nodeup{}},
-				{"ten bare units", userData(b, tenUnits()...), boot.Nodeup{}},
+				{name: "without hooks", userData: userData(b)},
+				{name: "ten hooks", userData: userData(b, parts(b, spec("ten", tenHooks()))...)},
+				{name: "ten bare units", userData: userData(b, tenUnits()...)},
 			}
 			t := measure(b, suite.Name, rounds, overhead)
 			b.ReportMetric(t[1]/t[2], "hooks/units")
@@ -39,13 +39,22 @@ func BenchmarkBoot(b *testing.B) {
 
 			slow := boot.Nodeup{Seconds: "3"}
 			beside := []variant{
-				{"nodeup of 3 s", userData(b), slow},
-				{"and a pre-kubelet hook of 3 s", userData(b, parts(b, spec("beside", sleepHook("pre-kubelet")))...), slow},
-				{"and a pre-nodeup hook of 3 s", userData(b, parts(b, spec("first", sleepHook("pre-nodeup")))...), slow},
+				{name: "nodeup of 3 s", userData: userData(b), nodeup: slow},
+				{name: "and a pre-kubelet hook of 3 s", userData: userData(b, parts(b, spec("beside", sleepHook("pre-kubelet")))...), nodeup: slow},
+				{name: "and a pre-nodeup hook of 3 s", userData: userData(b, parts(b, spec("first", sleepHook("pre-nodeup")))...), nodeup: slow},
 			}
 			t = measure(b, suite.Name, 3, beside)
 			b.ReportMetric(t[1]/t[0], "pre-kubelet/nodeup")
 			b.ReportMetric(t[2]/t[0], "pre-nodeup/nodeup")
+
+			// an image in which the hook has run, and one in which it has not
+			slowHook := strings.Replace(sleepHook("pre-nodeup"), "name: slow,", "name: slow, run: once-per-image, verify: \"true\",", 1)
+			data := userData(b, parts(b, spec("baked", slowHook))...)
+			t = measure(b, suite.Name, 3, []variant{
+				{name: "a hook of 3 s", userData: data},
+				{name: "done in the image by bake", userData: data, bake: bakeScript(b, slowHook)},
+			})
+			b.ReportMetric(t[1]/t[0], "baked/not")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
@@ -55,6 +64,7 @@ type variant struct {
 	name     string
 	userData []byte
 	nodeup   boot.Nodeup
+	bake     []byte // run in the image first
 }
 
 // measure returns the median seconds of each variant.
@@ -82,6 +92,11 @@ func kubeletStart(b *testing.B, suite string, v variant) float64 {
 		b.Fatal(err)
 	}
 	defer m.Close()
+	if v.bake != nil {
+		if out, err := m.Chroot(context.Background(), v.bake); err != nil {
+			b.Fatalf("bake: %v\n%s", err, out)
+		}
+	}
 	if err := m.SetNodeup(v.nodeup); err != nil {
 		b.Fatal(err)
 	}
