@@ -4,7 +4,7 @@ GO ?= go
 VERSION ?=
 LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$(VERSION))
 
-.PHONY: build install demo test capi bench golden golden-unchanged keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
+.PHONY: build install demo test fuzz capi bench golden golden-unchanged keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -30,6 +30,12 @@ test: vet
 vet:
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo 'gofmt would change these files: run gofmt -w .' >&2; exit 1; }
 	$(GO) vet ./...
+
+# every command that reads input, on inputs broken at random: FUZZ seconds each, within 8 GB. Another FUZZ_SEED, other inputs.
+FUZZ ?= 3
+FUZZ_SEED ?= 14
+fuzz:
+	ulimit -v 8000000; KOPSHOOK_FUZZ=$(FUZZ)s KOPSHOOK_FUZZ_SEED=$(FUZZ_SEED) $(GO) test -count 1 -timeout 10m -run TestCommandsOnBrokenInput ./internal/cli
 
 # Go benchmarks, then whole processes
 bench: build

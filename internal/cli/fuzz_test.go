@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,9 +171,17 @@ func readSeeds(t testing.TB, c inputCommand) [][]byte {
 }
 
 // TestCommandsOnBrokenInput holds every command that reads something to inputs that are broken by hand, always the same
-// ones. KOPSHOOK_FUZZ, a duration for each command, has it go on with others.
+// ones. KOPSHOOK_FUZZ, a duration for each command, has it go on with others; KOPSHOOK_FUZZ_SEED, a number, chooses
+// which.
 func TestCommandsOnBrokenInput(t *testing.T) {
 	var longer time.Duration
+	seed := uint64(14)
+	if s := os.Getenv("KOPSHOOK_FUZZ_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if s := os.Getenv("KOPSHOOK_FUZZ"); s != "" {
 		var err error
 		if longer, err = time.ParseDuration(s); err != nil {
@@ -183,13 +192,13 @@ func TestCommandsOnBrokenInput(t *testing.T) {
 		seeds := readSeeds(t, c)
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			workFolder(t)
-			for _, seed := range seeds {
-				tryInput(t, c, seed)
-				tryInput(t, c, append(slices.Clone(seed), "---\n"...))
+			for _, input := range seeds {
+				tryInput(t, c, input)
+				tryInput(t, c, append(slices.Clone(input), "---\n"...))
 			}
 			start := time.Now()
 			for n := uint64(0); n < 15 || time.Since(start) < longer; n++ {
-				r := rand.New(rand.NewPCG(n, 14))
+				r := rand.New(rand.NewPCG(n, seed))
 				input := mutate(r, seeds[r.IntN(len(seeds))], seeds)
 				t.Run(fmt.Sprint(n), func(t *testing.T) {
 					defer func() {

@@ -354,6 +354,10 @@ func TestInputIsBounded(t *testing.T) {
 			if len(r.Findings) != 1 || r.Findings[0].Message != test.want {
 				t.Errorf("got %+v", r.Findings)
 			}
+			r = report.Report{}
+			if roots := ReadYAML("a.yaml", []byte(test.data), &r); len(roots) > 0 || len(r.Findings) != 1 || r.Findings[0].Message != test.want {
+				t.Errorf("read as any YAML: %d documents, %+v", len(roots), r.Findings)
+			}
 		})
 	}
 }

@@ -135,6 +135,23 @@ func (e *expander) merge(c, m *yaml.Node, path string, depth int, have map[strin
 	}
 }
 
+// bound fails where expand would.
+func (e *expander) bound(at *yaml.Node, depth int) {
+	n, leave := e.enter(at, "", depth)
+	defer leave()
+	for i := 0; i < len(n.Content) && !e.failed; i++ {
+		e.bound(n.Content[i], depth+1)
+	}
+}
+
+// restore puts exotic line breaks back into all values below n.
+func (e *expander) restore(n *yaml.Node) {
+	n.Value, _ = e.breaks.restore(n.Value)
+	for _, child := range n.Content {
+		e.restore(child)
+	}
+}
+
 // enter returns what n stands for, itself or an alias' target, and a function to call when done with it. It fails
 // where aliases never end and where there is too much.
 func (e *expander) enter(n *yaml.Node, path string, depth int) (target *yaml.Node, leave func()) {
@@ -156,7 +173,7 @@ func (e *expander) enter(n *yaml.Node, path string, depth int) (target *yaml.Nod
 	case e.aliased > maxAliased:
 		e.fail(n, path, "write fewer aliases of aliases", "aliases stand for more than %d values", maxAliased)
 	case depth > maxDepth:
-		e.fail(n, path, "", "values are nested more than %d deep", maxDepth)
+		e.fail(n, path, "write it with fewer levels", "values are nested more than %d deep", maxDepth)
 	}
 	return target, leave
 }

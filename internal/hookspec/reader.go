@@ -63,17 +63,18 @@ func ReadKind(file string, data []byte, objects []*Object, r *report.Report, rea
 }
 
 // ReadYAML returns the documents of a file, YAML or JSON, of any kind. It reports what keeps the file from being read.
+// Whoever follows the aliases of what it returns comes to an end: it has the bounds that hook specs have.
 func ReadYAML(file string, data []byte, r *report.Report) []*yaml.Node {
 	roots, breaks := parse(file, data, r)
-	var restore func(n *yaml.Node)
-	restore = func(n *yaml.Node) {
-		n.Value, _ = breaks.restore(n.Value)
-		for _, child := range n.Content {
-			restore(child)
-		}
-	}
 	for _, root := range roots {
-		restore(root)
+		e := expander{doc: &Doc{File: file}, r: r, breaks: breaks, within: map[*yaml.Node]bool{}}
+		for _, n := range root.Content {
+			e.bound(n, 0)
+		}
+		if e.failed {
+			return nil
+		}
+		e.restore(root)
 	}
 	return roots
 }
