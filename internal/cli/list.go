@@ -22,8 +22,8 @@ func listCommand() *cli.Command {
 		Usage:     "show which hook runs on which instance group",
 		UsageText: "kopshook list [-f SPEC...] [-o text|json] FILE... | -",
 		Description: `Prints a matrix: a row for each hook, in the order in which a node runs them, and a column for each instance group.
-A cell holds the hook's place in the group's order, or a dot where the hook does not run. It says addon for
-hooks of phase daemon, which are no user data; in JSON their place is 0.
+RUN says whether it runs again after a reboot. A cell holds the hook's place in the group's order, or a dot where the
+hook does not run. It says addon for hooks of phase daemon, which are not user data; in JSON their place is 0.
 
 Example:
    kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
@@ -52,6 +52,7 @@ type listRow struct {
 	Hook   string      `json:"hook"`
 	Phase  string      `json:"phase"`
 	Weight int         `json:"weight"`
+	Run    string      `json:"run"` // once-per-instance, once-per-image, every-boot
 	Spec   string      `json:"spec"`
 	Groups []listPlace `json:"instanceGroups"`
 }
@@ -65,20 +66,20 @@ type listPlace struct {
 }
 
 // listRows merges the orders of all groups into one. Hooks have one place among each other in every group, unless
-// overrides gave them other weights; then a hook has a row for each weight.
+// overrides changed weight or run; then a hook has a row for each value.
 func listRows(specs []*hookspec.Doc, groups []*plan.Group) []*listRow {
 	rows := []*listRow{}
 	type key struct {
-		spec, hook string
-		weight     int
+		spec, hook, run string
+		weight          int
 	}
 	index := map[key]*listRow{}
 	for col, g := range groups {
 		add := func(h *hookspec.Resolved, place int) {
-			k := key{h.Doc.Spec.Metadata.Name, h.Name, h.Weight}
+			k := key{h.Doc.Spec.Metadata.Name, h.Name, h.Frequency(), h.Weight}
 			row := index[k]
 			if row == nil {
-				row = &listRow{Hook: h.Name, Phase: string(h.Phase), Weight: h.Weight, Spec: k.spec}
+				row = &listRow{Hook: h.Name, Phase: string(h.Phase), Weight: h.Weight, Run: k.run, Spec: k.spec}
 				index[k] = row
 				rows = append(rows, row)
 			}
@@ -116,13 +117,13 @@ func daemonHooks(specs []*hookspec.Doc, g *plan.Group) []hookspec.Resolved {
 
 func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "HOOK\tPHASE\tWEIGHT\tSPEC")
+	fmt.Fprint(t, "HOOK\tPHASE\tWEIGHT\tRUN\tSPEC")
 	for _, g := range groups {
 		fmt.Fprintf(t, "\t%s", report.OneLine(g.Name))
 	}
 	fmt.Fprintln(t)
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s", report.OneLine(r.Hook), r.Phase, r.Weight, report.OneLine(r.Spec))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s", report.OneLine(r.Hook), r.Phase, r.Weight, r.Run, report.OneLine(r.Spec))
 		cells := make([]string, len(groups))
 		for i := range cells {
 			cells[i] = "."

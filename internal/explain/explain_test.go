@@ -82,6 +82,7 @@ func everyPhase(t *testing.T) Input {
 	return example(t, theirs,
 		hook("early", generator.Boot),
 		hook("driver", generator.PreNodeup, every),
+		hook("tools", generator.PreNodeup, func(h *generator.Hook) { h.OncePerImage = true }),
 		hook("disk", generator.PreNodeup, func(h *generator.Hook) { h.Continue = true }),
 		hook("agent", generator.PreKubelet, every, func(h *generator.Hook) { h.Timeout = 90e9 }),
 		hook("register", generator.PostNodeup),
@@ -174,6 +175,7 @@ func TestHooksAreKnownByWhatArrives(t *testing.T) {
 	want := []string{
 		"pre-nodeup disk every=false continue=true up to 3 × 20m missing=false",
 		"pre-nodeup driver every=true continue=false up to 3 × 20m missing=false",
+		"pre-nodeup tools every=false continue=false up to 3 × 20m, once per image missing=false",
 		"pre-kubelet agent every=true continue=false up to 3 × 1m30s missing=false",
 		"post-nodeup register every=false continue=false up to 3 × 20m missing=false",
 		"post-kubelet label every=false continue=false up to 3 × 20m missing=false",

@@ -11,12 +11,16 @@ import (
 // Hook is a hook as its unit tells it.
 type Hook = waits.Hook
 
-// tries says how often a hook is tried, and how long: "3 x 20m".
+// tries says how often a hook is tried, and how long: "up to 3 × 20m", and whether an image may have done it.
 func tries(h *Hook) string {
-	if h.Attempts <= 1 {
-		return "up to " + short(h.Timeout)
+	text := "up to " + short(h.Timeout)
+	if h.Attempts > 1 {
+		text = fmt.Sprintf("up to %d × %s", h.Attempts, short(h.Timeout))
 	}
-	return fmt.Sprintf("up to %d × %s", h.Attempts, short(h.Timeout))
+	if h.PerImage {
+		text += ", once per image"
+	}
+	return text
 }
 
 // short prints a duration without its zeros.

@@ -44,6 +44,7 @@ type JSONHook struct {
 	Name      string `json:"name"`
 	Phase     string `json:"phase"`
 	EveryBoot bool   `json:"everyBoot"`
+	PerImage  bool   `json:"oncePerImage"` // where the image has done it, only verify runs
 	Blocks    bool   `json:"blocks"`
 	Attempts  int    `json:"attempts"`
 	Timeout   string `json:"timeout"`
@@ -71,7 +72,7 @@ func JSON(all []Input) []Explained {
 			e.Runs = append(e.Runs, m.run(r))
 		}
 		for _, h := range m.hooks {
-			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.Holds() && !h.Continue, h.Attempts, short(h.Timeout)})
+			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, short(h.Timeout)})
 		}
 		for _, l := range in.Result.Lost {
 			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, in.Place(l.At), in.Place(l.By)})

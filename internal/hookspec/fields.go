@@ -215,7 +215,7 @@ var hookObject = Object{
 			Doc: "The moment in a node's life. A list makes one hook per phase, called NAME-PHASE."},
 		{Name: "weight", Type: Integer, Default: "0", Min: -400, Max: 499, Also: []string{"order", "priority"},
 			Doc: "Orders the hooks of a phase: lighter ones first, then by name."},
-		{Name: "run", Type: String, Default: "once-per-instance", Enum: []string{"once-per-instance", oncePerImage, everyBoot}, Also: []string{"frequency"},
+		{Name: "run", Type: String, Default: oncePerInstance, Enum: []string{oncePerInstance, oncePerImage, everyBoot}, Also: []string{"frequency"},
 			DefaultIn: []PhaseValue{{Boot, everyBoot}, {PreShutdown, everyBoot}},
 			Doc: "Whether the hook runs again after a reboot. once-per-image is once-per-instance, and where the node's image has done the same (kopshook bake) only verify runs; " +
 				"in phases pre-nodeup and pre-kubelet, without cloudConfig. In phase daemon, once-per-instance is once per node and content.",

@@ -39,6 +39,17 @@ func (h *Resolved) FieldPath(field string) string { return fieldPath(h.Path, h.o
 // Pos returns where a field of the hook stands, or would stand.
 func (h *Resolved) Pos(field string) report.Position { return h.Doc.Pos(h.FieldPath(field)) }
 
+// Frequency returns what field run says of the hook, or its default: once-per-instance, once-per-image or every-boot.
+func (h *Resolved) Frequency() string {
+	switch {
+	case h.EveryBoot:
+		return everyBoot
+	case h.OncePerImage:
+		return oncePerImage
+	}
+	return oncePerInstance
+}
+
 // phases returns the phases of the hook, or the default.
 func (h *Hook) phases() []Phase {
 	if len(h.Phase) == 0 {

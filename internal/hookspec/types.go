@@ -124,8 +124,9 @@ type Override struct {
 
 // Values of Hook.Run; the default is once-per-instance.
 const (
-	oncePerImage = "once-per-image"
-	everyBoot    = "every-boot"
+	oncePerInstance = "once-per-instance"
+	oncePerImage    = "once-per-image"
+	everyBoot       = "every-boot"
 )
 
 // PhaseList is one phase or several: a list makes one hook per phase, called NAME-PHASE.

@@ -21,6 +21,11 @@ func (p *hookPass) checkHookShells(scripts, shells []*shellText) {
 			p.checkFailures(s)
 		}
 	}
+	if p.h.OncePerImage {
+		for _, s := range scripts {
+			p.checkLostInImage(s, shells)
+		}
+	}
 	for _, s := range shells {
 		checkCommands(p, s, shells, p.h.Images, "nvidia") // another hook may have installed the driver
 	}
@@ -48,6 +53,35 @@ func (p *hookPass) checkWaitsForItself(s *shellText) {
 				continue
 			}
 			p.add("KH039", s.place(c.Line, c.Col), fmt.Sprintf("%s %s: %s", c.Name(), unit, why))
+		}
+	}
+}
+
+// ofOneMachine says why the result of a command is not in an image, "" when it may be.
+func ofOneMachine(c *command) string {
+	words := strings.Join(c.Words, " ")
+	switch {
+	case strings.Contains(words, "KOPSHOOK_NODE_NAME"), strings.Contains(words, "KOPSHOOK_NODE_IP"):
+		return "the variable is empty where the image is made, and all machines of the image share the result"
+	case strings.Contains(words, "169.254.169.254"), strings.Contains(words, "metadata.google.internal"):
+		return "it asks the machine that makes the image who it is, and all machines of the image share the answer"
+	case len(c.Starts()) > 0, c.Is("modprobe", "insmod", "sysctl", "mount", "swapon", "hostnamectl") && !c.Has("-r", "--remove"):
+		return "it ends when the image is made, and a node of the image only runs verify"
+	case c.Is("mkfs", "mkswap", "mdadm", "pvcreate", "vgcreate", "lvcreate"), strings.HasPrefix(c.Name(), "mkfs."):
+		return "it is done to a disk of the machine that makes the image"
+	}
+	return ""
+}
+
+// checkLostInImage looks for what only the machine has that makes an image. What verify does again is not lost.
+func (p *hookPass) checkLostInImage(s *shellText, shells []*shellText) {
+	verify := shells[len(shells)-1]
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		why := ofOneMachine(c)
+		again := p.h.Verify != nil && slices.ContainsFunc(verify.Commands, func(v command) bool { return slices.Equal(v.Words, c.Words) })
+		if why != "" && !again {
+			p.add("KH069", s.place(c.Line, c.Col), fmt.Sprintf("%s: %s", firstOf(c), why))
 		}
 	}
 }

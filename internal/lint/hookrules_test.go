@@ -54,6 +54,33 @@ func TestHooksThatWaitForThemselves(t *testing.T) {
 	}
 }
 
+func TestWhatAnImageDoesNotKeep(t *testing.T) {
+	for _, c := range []struct {
+		name, run, command string
+		want               []string
+		more               []string
+	}{
+		{"a module", "once-per-image", "modprobe nfs", []string{"KH069"}, nil},
+		{"a service", "once-per-image", "systemctl enable --now docker", []string{"KH069"}, nil},
+		{"a mount", "once-per-image", "sudo mount /dev/sdb /mnt", []string{"KH069"}, nil},
+		{"the kernel's settings", "once-per-image", "sysctl --system", []string{"KH069"}, nil},
+		{"a disk", "once-per-image", "mkfs.ext4 /dev/sdb", []string{"KH069"}, nil},
+		{"the machine's name", "once-per-image", `register "$KOPSHOOK_NODE_NAME"`, []string{"KH069"}, nil},
+		{"its metadata", "once-per-image", "curl -fs http://169.254.169.254/latest/meta-data/instance-id", []string{"KH069"}, nil},
+		{"verify does it again", "once-per-image", "modprobe nfs", nil, []string{"verify: modprobe nfs"}},
+		{"verify does something else", "once-per-image", "modprobe nfs", []string{"KH069"}, []string{"verify: modprobe nfsd"}},
+		{"a module is removed", "once-per-image", "modprobe -r nouveau", nil, nil},
+		{"a unit for later", "once-per-image", "systemctl enable docker", nil, nil},
+		{"once per instance", "once-per-instance", "modprobe nfs", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, found(lintExample(t, hookOf("pre-nodeup", []string{c.command}, append(c.more, "run: "+c.run)...)), "KH067")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestFailuresThatNobodySees(t *testing.T) {
 	const copies = "cp agent /usr/local/bin/agent"
 	for _, c := range []struct {

@@ -19,6 +19,7 @@ type Hook struct {
 	Name      string
 	Phase     string
 	EveryBoot bool
+	PerImage  bool // run: once-per-image; where the image has done it, only verify runs
 	Continue  bool // when it fails the node joins all the same
 	Attempts  int
 	Delay     time.Duration // before the second attempt; it doubles
@@ -84,7 +85,7 @@ func Nodeup(hooks []Hook) Wait { return Of(hooks, "pre-nodeup") }
 // fetching is what reads an archive from a bucket, with what it may take at most (templates/v1/bucket/archive.py).
 var fetching = Hook{Name: "archive", Phase: "pre-nodeup", EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 200 * time.Second}
 
-// runner is how a unit runs a hook: run NAME PHASE HASH once|every block|continue ATTEMPTS DELAY TIMEOUT ... It is the
+// runner is how a unit runs a hook: run NAME PHASE HASH once|every|image block|continue ATTEMPTS DELAY TIMEOUT ... It is the
 // same in all units of runtime v1 (templates/v1/run.sh).
 const runner = "/opt/kopshook/bin/run "
 
@@ -179,6 +180,6 @@ func hookOfUnit(unit string) (Hook, bool) {
 		return time.Duration(n) * time.Second
 	}
 	attempts, _ := strconv.Atoi(f[5])
-	return Hook{Name: f[0], Phase: f[1], EveryBoot: f[3] == "every", Continue: f[4] == "continue", Attempts: attempts, Delay: seconds(f[6]), Timeout: seconds(f[7]),
+	return Hook{Name: f[0], Phase: f[1], EveryBoot: f[3] == "every", PerImage: f[3] == "image", Continue: f[4] == "continue", Attempts: attempts, Delay: seconds(f[6]), Timeout: seconds(f[7]),
 		Reboots: strings.Contains(unit, "/opt/kopshook/bin/reboot ")}, true
 }
