@@ -170,7 +170,7 @@ func TestTroubleshooting(t *testing.T) {
 
 		theirs := cloudConfig("theirs.yaml", "write_files:\n- {path: /etc/issue/x, content: hi}\n")
 		n = newNodeOf(t, boot.Config{Suite: suite, DiskSize: 96 << 20, UserData: userData(t, join([]kops.UserData{theirs}, parts(t, spec("license", license)))...)})
-		r = joins(n.boot(boot.Options{Scenario: "touch /etc/license; rm /etc/issue\n" + page.wayOut("a part of the user data was lost") +
+		joins(n.boot(boot.Options{Scenario: "touch /etc/license; rm /etc/issue\n" + page.wayOut("a part of the user data was lost") +
 			"dd if=/dev/zero of=/full bs=1M; dd if=/dev/zero of=/full2 bs=1", End: boot.Cut}))
 		joins(n.boot(boot.Options{Scenario: "rm /full /full2\n" + page.wayOut("the disk is full")}))
 

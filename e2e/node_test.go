@@ -5,7 +5,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -254,9 +253,4 @@ func (r *result) contains(what, where, text string) *result {
 		r.t.Errorf("boot %d: the %s does not say %q", r.Number, what, text)
 	}
 	return r
-}
-
-// says gives a hook's script that adds an event to the timeline and then does body.
-func says(event string, body ...string) string {
-	return fmt.Sprintf("#!/bin/sh\n/trial/bin/event %s\n%s", event, strings.Join(body, "\n"))
 }

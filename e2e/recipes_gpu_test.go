@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -186,7 +185,7 @@ func bootsDriver(t *testing.T, n *node, name string) {
 	second := n.boot(boot.Options{}).joins().fails().ordered("loaded nvidia", "containerd-start", "kubelet-start")
 	for _, e := range second.Timeline {
 		if strings.HasPrefix(e.Name, "installed ") || strings.HasPrefix(e.Name, "got ") {
-			t.Error(fmt.Sprintf("the second boot: %s", e.Name))
+			t.Errorf("the second boot: %s", e.Name)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (h *hook) rest() (part UserData, ok bool) {
 
 // Archived returns the files in the content of an archive part, in the order in which they are put in place; ok says
 // whether it is one.
-func Archived(content string) (files []NodeFile, ok bool) {
+func Archived(content string) (files []File, ok bool) {
 	_, rest, found := strings.Cut(content, "<< .\n")
 	encoded, _, found2 := strings.Cut(rest, "\n.\n")
 	if !found || !found2 {
@@ -81,7 +81,7 @@ func Archived(content string) (files []NodeFile, ok bool) {
 }
 
 // listed reads a listing.
-func listed(archive []byte) (files []NodeFile, ok bool) {
+func listed(archive []byte) (files []File, ok bool) {
 	for len(archive) > 0 {
 		line, rest, _ := bytes.Cut(archive, []byte("\n"))
 		path, rest, _ := bytes.Cut(rest, []byte("\n"))
@@ -90,7 +90,7 @@ func listed(archive []byte) (files []NodeFile, ok bool) {
 		if n, err := fmt.Sscanf(string(line), "%o %d", &mode, &size); n != 2 || err != nil || size < 0 || size > len(rest) {
 			return nil, false
 		}
-		files = append(files, NodeFile{Path: string(path), Mode: mode, Owner: "root:root", Content: rest[:size]})
+		files = append(files, File{Path: string(path), Mode: mode, Owner: "root:root", Content: rest[:size]})
 		archive = rest[size:]
 	}
 	return files, true

@@ -56,7 +56,7 @@ func (m *model) fromBucket(url string) (part UserData, object *Object, err error
 	listing, _ := m.listing(m.runtimeParts()[1:])
 	object = &Object{URL: url, Content: gzipped(listing)}
 	if n := len(object.Content); n > maxArchive {
-		return part, nil, fmt.Errorf("the archive of the hooks takes %d bytes, and nodes read %d: give large files by url: and sha256:", n, maxArchive)
+		return part, nil, fmt.Errorf("the archive of the hooks takes %d bytes, and nodes read %d: give large files as url: with sha256", n, maxArchive)
 	}
 	sum := sha256.Sum256(object.Content)
 	object.SHA256 = hex.EncodeToString(sum[:])
@@ -74,7 +74,7 @@ func (m *model) fromBucket(url string) (part UserData, object *Object, err error
 }
 
 // Files returns what the object puts on nodes, in the order in which it does.
-func (o *Object) Files() ([]NodeFile, error) {
+func (o *Object) Files() ([]File, error) {
 	listing, err := gunzip(o.Content, 1<<30)
 	if err != nil {
 		return nil, err

@@ -162,7 +162,7 @@ func TestAnArchiveThatIsTooLargeIsRefused(t *testing.T) {
 		noise[i] = byte(state)
 	}
 	h.Files = []File{{Path: "/a", Mode: 0o644, Owner: "root:root", Content: noise}}
-	if _, err := Generate(gpuGroup, "v1", inBucket([]Hook{h})); err == nil || !strings.Contains(err.Error(), "url: and sha256:") {
+	if _, err := Generate(gpuGroup, "v1", inBucket([]Hook{h})); err == nil || !strings.Contains(err.Error(), "url: with sha256") {
 		t.Error(err)
 	}
 }

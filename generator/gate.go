@@ -117,7 +117,7 @@ func fillGate(rt *templates.Runtime, ig InstanceGroup, lines []string) string {
 }
 
 // dropIns returns the files that the gate writes on the node, sorted by path.
-func dropIns(entries []gateEntry) []NodeFile {
+func dropIns(entries []gateEntry) []File {
 	content := map[string]string{}
 	add := func(unit string, e gateEntry, line, second string) {
 		path := "/etc/systemd/system/" + unit + ".d/kopshook-" + e.dropIn + ".conf"
@@ -133,10 +133,10 @@ func dropIns(entries []gateEntry) []NodeFile {
 			add(u, e, "After="+UnitName(e.hook), "AssertPathExists=/run/kopshook/ok/"+e.hook)
 		}
 	}
-	var files []NodeFile
+	var files []File
 	for path, text := range content {
-		files = append(files, NodeFile{Path: path, Mode: 0o644, Owner: "root:root", Content: []byte(text)})
+		files = append(files, File{Path: path, Mode: 0o644, Owner: "root:root", Content: []byte(text)})
 	}
-	slices.SortFunc(files, func(a, b NodeFile) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files
 }

@@ -2,7 +2,6 @@ package generator
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -157,32 +156,18 @@ func environment(env map[string]string) []string {
 	return list
 }
 
-// NodeFile is a file that lands on the node, as plain bytes.
-type NodeFile struct {
-	Path    string // absolute
-	Mode    uint32
-	Owner   string // user:group
-	Content []byte
-	// URLs and SHA256 are given in place of Content when the node downloads the file.
-	URLs   []string
-	SHA256 string
-}
-
-// ModeString returns the mode as four octal digits.
-func (f NodeFile) ModeString() string { return fmt.Sprintf("%04o", f.Mode) }
-
 // Files returns what lands on the node because of the hooks, for people and tests to look at: the gate, the runner and
 // its helpers, the drop-ins that the gate writes, then of each hook its unit, its scripts, and the user's files where
 // the runner puts them. Two kinds of things are no files on the node: what is in a bootcmd is shown below /bootcmd, the
 // user's cloud-config below /cloud-config.
-func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]NodeFile, error) {
+func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]File, error) {
 	m, err := newModel(ig, runtime, hooks)
 	if err != nil {
 		return nil, err
 	}
-	var files []NodeFile
+	var files []File
 	add := func(path string, mode uint32, content []byte) {
-		files = append(files, NodeFile{Path: path, Mode: mode, Owner: "root:root", Content: content})
+		files = append(files, File{Path: path, Mode: mode, Owner: "root:root", Content: content})
 	}
 	for _, p := range m.runtimeParts() {
 		// cloudinit/handlers/boot_hook.py writes and runs them there; all but the gate install themselves
@@ -215,9 +200,7 @@ func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]NodeFile, error) {
 			if h.Verify != nil {
 				add(hookDir(h.Name)+"/verify", 0o700, h.Verify)
 			}
-			for _, f := range h.staged() {
-				files = append(files, NodeFile{Path: f.Path, Mode: f.Mode, Owner: f.Owner, Content: f.Content, URLs: f.URLs, SHA256: f.SHA256})
-			}
+			files = append(files, h.staged()...)
 		}
 		if theirs := newMapping(h.CloudConfig); len(theirs.content) > 0 {
 			add("/cloud-config/"+dropInName(h)+".yaml", 0o600, []byte("#cloud-config\n"+theirs.rest()))

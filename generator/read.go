@@ -20,8 +20,8 @@ type Written struct {
 	part string // its own part, "" when there is none
 	nnn  string // 500 + weight, "" when it is not known
 
-	packed []NodeFile // its files in the archive
-	hash   string     // of what lies in a bucket, "" when it is written here
+	packed []File // its files in the archive
+	hash   string // of what lies in a bucket, "" when it is written here
 }
 
 // Text is all that is written of the hook: hooks with the same text have the same fields.
@@ -172,13 +172,13 @@ func (w *Written) fields() map[string]string {
 }
 
 // readPart returns the files of a hook's own part, and notes what else there is.
-func readPart(content string, fields map[string]string) []NodeFile {
+func readPart(content string, fields map[string]string) []File {
 	var part map[string]yaml.Node
 	if yaml.Unmarshal([]byte(content), &part) != nil {
 		return nil
 	}
 	var entries []struct{ Path, Encoding, Content string }
-	var files []NodeFile
+	var files []File
 	node := part["write_files"]
 	_ = node.Decode(&entries) // a part that somebody edited may hold anything
 	for _, e := range entries {
@@ -194,7 +194,7 @@ func readPart(content string, fields map[string]string) []NodeFile {
 			data, _ = decodeGzip(e.Content)
 			fields["compress"] = "true"
 		}
-		files = append(files, NodeFile{Path: e.Path, Content: data})
+		files = append(files, File{Path: e.Path, Content: data})
 	}
 	var commands []yaml.Node
 	node = part["bootcmd"]

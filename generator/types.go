@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"fmt"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -66,7 +67,8 @@ type Script struct {
 	Content []byte
 }
 
-// File is a file that the runner puts in place before the scripts run. It has Content, or URLs and SHA256.
+// File is a file on the node, as plain bytes; in a hook, one that the runner puts in place before the scripts run. It has
+// Content, or URLs and SHA256.
 type File struct {
 	Path    string // absolute
 	Mode    uint32 // 0..07777
@@ -75,6 +77,9 @@ type File struct {
 	URLs    []string // mirrors of the same bytes, downloaded on the node
 	SHA256  string   // hex, of what URLs serve
 }
+
+// ModeString returns the mode as four octal digits.
+func (f File) ModeString() string { return fmt.Sprintf("%04o", f.Mode) }
 
 // DropIn is a systemd drop-in for Unit.
 type DropIn struct {

@@ -51,7 +51,7 @@ type seen struct {
 // Then is what the generator makes of the hooks of a group.
 type Then struct {
 	Hooks []generator.Hook // of the adopted spec
-	Files []generator.NodeFile
+	Files []generator.File
 	Parts []generator.UserData
 }
 
@@ -187,7 +187,7 @@ func (p *Proof) addHooks(s *seen, r *cloudinit.Result, kept int, then Then) {
 			if !arrived {
 				broken(h, f.Path)
 			}
-			i := slices.IndexFunc(then.Files, func(n generator.NodeFile) bool { return n.Path == f.Path && string(n.Content) == string(f.Content) })
+			i := slices.IndexFunc(then.Files, func(n generator.File) bool { return n.Path == f.Path && string(n.Content) == string(f.Content) })
 			if i < 0 {
 				broken(h, f.Path)
 				continue

@@ -164,7 +164,7 @@ func (in *inputs) explain(g *plan.Group, opts cloudinit.Options) (explain.Input,
 }
 
 // archiveOf returns what the parts name in a bucket, where the specs that make it are given; else nil.
-func archiveOf(g *plan.Group, parts []cloudinit.Part) ([]generator.NodeFile, error) {
+func archiveOf(g *plan.Group, parts []cloudinit.Part) ([]generator.File, error) {
 	o, err := g.Archive()
 	if err != nil || o == nil {
 		return nil, err

@@ -44,7 +44,7 @@ func renderTree(c *cli.Context, groups []*plan.Group) error {
 // below all/; one that differs stands below each group's name. GROUP/files.txt lists what the group's nodes get, in
 // order, with mode and owner.
 func tree(groups []*plan.Group) ([]treeFile, error) {
-	perGroup := map[*plan.Group][]generator.NodeFile{}
+	perGroup := map[*plan.Group][]generator.File{}
 	first := map[string][]byte{}
 	differs := map[string]bool{}
 	for _, g := range groups {

@@ -25,8 +25,8 @@ type Input struct {
 	Role    string
 	Parts   []cloudinit.Part
 	Result  *cloudinit.Result
-	Archive []generator.NodeFile // what lies in a bucket, nil when that is not known
-	Size    *budget.Result       // nil when it is not known
+	Archive []generator.File // what lies in a bucket, nil when that is not known
+	Size    *budget.Result   // nil when it is not known
 	// Place names a place in the user's files, "ig.yaml:12", or "".
 	Place func(cloudinit.At) string
 }

@@ -113,7 +113,6 @@ type pass struct {
 
 	shells []*shellText
 	files  []*file
-	lines  [][]int // offsets of the lines of each part
 }
 
 // theirs says whether a part is the user's own.

@@ -210,7 +210,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 func TestAnswersThatAreNotEC2s(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
 		"a page of a proxy":        func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html><body>login</html>") },
-		"an error that is not XML": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "nope", 418) },
+		"an error that is not XML": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "nope", http.StatusTeapot) },
 		"the same page for ever":   func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, page("again", instance("i-1", "a"))) },
 		"a console not in base64":  func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<x><output>%%%</output></x>") },
 	} {

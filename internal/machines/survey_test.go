@@ -97,7 +97,7 @@ func TestNodesOfAllPagesAreListed(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 403) })
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusForbidden) })
 	if _, err := listNodes(context.Background(), &rest.Config{Host: s.URL}); err == nil {
 		t.Error("a refusal is no error")
 	}

@@ -24,7 +24,7 @@ var beyond = []struct {
 }{
 	{"a schema sees values, not how they are written: numbers", regexp.MustCompile("`(attempts|weight)` must be an integer, not the number (3.0|0x10|0o?10|1_0)")},
 	{"a schema sees values, not how they are written: dates", regexp.MustCompile("not the date ")},
-	{"a schema sees values, not how they are written: tags", regexp.MustCompile("tag !\\w+ has no meaning here|not binary data")},
+	{"a schema sees values, not how they are written: tags", regexp.MustCompile(`tag !\w+ has no meaning here|not binary data`)},
 	{"a schema sees values, not how they are written: bare words", regexp.MustCompile("is the bare word (on|Off|yes)")},
 	{"keys are strings by the time a schema sees them", regexp.MustCompile("key .* must be a string, not the number")},
 	{"keys that are there twice, of which a schema sees one", regexp.MustCompile("key .* is given twice")},

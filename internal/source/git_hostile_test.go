@@ -13,14 +13,15 @@ func TestGitLeavesNoHTTPS(t *testing.T) {
 	r.commit(map[string]string{"top": "#!/bin/sh\n"})
 	plain := strings.TrimPrefix(r.serve(nil), "git::")
 	t.Setenv("GIT_SSL_NO_VERIFY", "1")
-	to := ""
-	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		http.Redirect(w, req, to+strings.TrimPrefix(req.URL.Path, "/hooks.git")+"?"+req.URL.RawQuery, http.StatusFound)
-	}))
-	defer srv.Close()
-	src := "git::" + srv.URL + "/hooks.git//top"
-	to = plain
-	_, err := fetchNew(t, src, nil)
+	// redirects gives a source at a server that sends everybody on to another one.
+	redirects := func(to string) string {
+		srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			http.Redirect(w, req, to+strings.TrimPrefix(req.URL.Path, "/hooks.git")+"?"+req.URL.RawQuery, http.StatusFound)
+		}))
+		t.Cleanup(srv.Close)
+		return "git::" + srv.URL + "/hooks.git//top"
+	}
+	_, err := fetchNew(t, redirects(plain), nil)
 	if said := got(nil, err); err == nil || !strings.HasSuffix(said, "hint: the server redirects from https to http: ask its operator, or name another server\n") ||
 		strings.Contains(said, "tried") {
 		t.Errorf("from https to http: %s", said)
@@ -29,8 +30,7 @@ func TestGitLeavesNoHTTPS(t *testing.T) {
 		r.handler().ServeHTTP(w, req)
 	}))
 	defer secure.Close()
-	to = secure.URL + "/hooks.git"
-	if files, err := fetchNew(t, src, nil); err != nil || got(files, nil) != "top: \"#!/bin/sh\\n\"\n" {
+	if files, err := fetchNew(t, redirects(secure.URL+"/hooks.git"), nil); err != nil || got(files, nil) != "top: \"#!/bin/sh\\n\"\n" {
 		t.Errorf("from https to https: %s", got(files, err))
 	}
 }

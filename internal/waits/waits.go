@@ -92,7 +92,7 @@ const runner = "/opt/kopshook/bin/run "
 // Find finds the hooks among the units that write_files makes or an archive holds, in the order in which they run.
 //
 // archive is what lies in a bucket, nil when that is not known: of hooks in it nothing but the names is known then.
-func Find(r *cloudinit.Result, archive []generator.NodeFile) []Hook {
+func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 	var hooks []Hook
 	elsewhere := false
 	var gate []Hook

@@ -224,7 +224,7 @@ func (s *scanner) blockScalar(style rune) {
 
 	indent := max(s.indent+1, 1)
 	var breaks string
-	end := s.at
+	var end mark
 	if increment == 0 {
 		var widest int
 		breaks, widest, end = s.blockIndentation()
