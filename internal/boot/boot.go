@@ -64,7 +64,8 @@ type Result struct {
 	Units    map[string]map[string]string // properties of units of interest, by name; as of the end
 	Versions map[string]string            // virt, systemd, cloud-init
 
-	dir string // what the node left
+	dir  string // what the node left
+	real bool   // it has a real kubelet, which tells us nothing
 }
 
 // Journal is what a unit printed in this boot, a line each. The machine must not be closed yet.
@@ -83,8 +84,17 @@ func (r *Result) Journal(unit string) string {
 	return b.String()
 }
 
-// Joined says whether the node would have joined its cluster: its kubelet was started.
-func (r *Result) Joined() bool { return r.Timeline.Count("kubelet-start") > 0 }
+// Joined says whether the node would have joined its cluster: its kubelet was started. Whether a machine with Config.Join
+// has joined, its cluster knows better.
+func (r *Result) Joined() bool { return r.Timeline.Count(r.kubeletStarts()) > 0 }
+
+// kubeletStarts is the event of a kubelet that starts.
+func (r *Result) kubeletStarts() string {
+	if r.real {
+		return "started kubelet.service"
+	}
+	return "kubelet-start"
+}
 
 // Warmed says whether nodeup has made the machine ready for a warm pool: all is there, and no kubelet was started.
 func (r *Result) Warmed() bool {
@@ -119,7 +129,7 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 		}
 	}
 
-	r := &Result{Number: m.boots, dir: out}
+	r := &Result{Number: m.boots, dir: out, real: m.config.Join != nil}
 	ctx, stop := context.WithTimeout(ctx, o.Limit+grace)
 	defer stop()
 	running, cut := context.WithCancelCause(ctx)

@@ -44,6 +44,8 @@ func (m *Machine) installJoin() error {
 	}
 	for _, f := range []File{
 		{Path: "/etc/hosts", Content: []byte(m.config.Join.Hosts)},
+		// nobody answers for names: then it is said at once
+		{Path: "/etc/resolv.conf", Content: []byte("# names are in /etc/hosts\n")},
 		{Path: "/etc/hostname", Content: []byte(m.hostname() + "\n")},
 		// a container has no kernel of its own: what nodeup and the kubelet set of it goes to copies
 		{Path: "/etc/systemd/system/trial-kernel.service", Content: trialKernelService},

@@ -74,12 +74,16 @@ func (m *Machine) Explain(r *Result) []Reason {
 	}
 	switch r.Outcome {
 	case Timeout, Stuck:
-		say("", "the node did not settle in time; it still had to do: %s", strings.Join(r.Jobs, ", "))
+		log := ""
+		if r.real && slices.ContainsFunc(r.Jobs, func(job string) bool { return strings.HasPrefix(job, "kops-configuration.service ") }) {
+			log = r.Timeline.Log("kops-configuration.service") // nodeup tries again for ever
+		}
+		say(log, "the node did not settle in time; it still had to do: %s", strings.Join(r.Jobs, ", "))
 	case CutOff:
 		say("", "the power was cut")
 	}
 	hasNodeup := bytes.Contains(m.config.UserData, []byte("nodeup")) // a bastion has none
-	if len(reasons) == 0 && !r.Joined() && hasNodeup && r.Number == 1 && r.Timeline.Count("nodeup-installed") == 0 {
+	if len(reasons) == 0 && !r.Joined() && hasNodeup && r.Number == 1 && r.Timeline.Count("nodeup-installed") == 0 && !r.real {
 		say(r.Timeline.logOf("cloud-"), "kops' nodeup.sh did not get as far as installing nodeup's unit")
 	}
 	return reasons
@@ -165,6 +169,6 @@ func (m *Machine) statuses() []nodestatus.Status {
 
 // KubeletAfter returns how long after the boot began the kubelet started.
 func (r *Result) KubeletAfter() (time.Duration, bool) {
-	e, ok := r.Timeline.First("kubelet-start")
+	e, ok := r.Timeline.First(r.kubeletStarts())
 	return e.At, ok
 }

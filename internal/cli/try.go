@@ -13,6 +13,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/cluster"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -21,7 +22,7 @@ func tryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "try",
 		Usage:     "boot a merged instance group in a local container",
-		UsageText: "kopshook try [-f SPEC...] [--group NAME] [--suite SUITE] [--boots N] FILE... | -",
+		UsageText: "kopshook try [-f SPEC...] [--group NAME] [--suite SUITE] [--boots N] [--kops DIR] FILE... | -",
 		Description: `Boots a node with the user data of one instance group, hooks merged, in a container on this machine: real systemd and
 cloud-init, and stand-ins for nodeup, containerd and the kubelet that write and start the units that kops' own do. It
 prints what happens as it happens and at the end what failed and why, and exits 1 when the node would not have joined.
@@ -30,16 +31,21 @@ The hooks' scripts run for real, as root, in the container: try what you trust. 
 --network host. It needs Linux, root, mmdebstrap and systemd-nspawn; it says what is missing. A root file system of
 the suite is built once and kept in $KOPSHOOK_CACHE, or in the user's cache folder.
 
+With --kops DIR nothing of the node stands in: DIR has the programs of a kops cluster. kops writes the user data, its nodeup
+installs containerd and the kubelet, and the node joins an API server that runs here meanwhile. It takes minutes.
+
 Examples:
    sudo kopshook try -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
    sudo kopshook try --suite bookworm --boots 3 -o json merged.yaml > boots.json
-   sudo kopshook try --warm-pool -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml`,
+   sudo kopshook try --warm-pool -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
+   sudo kopshook try --kops programs --boots 1 -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml`,
 		Flags: append(append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...),
 			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group to boot: its `NAME`, or a glob that matches one"},
 			&cli.StringFlag{Name: "suite", Value: boot.Suites[0].Name, Usage: "the `SUITE` that the node is made of: " + suiteNames()},
 			&cli.IntFlag{Name: "boots", Value: 2, Usage: "boot `N` times, with an orderly reboot in between"},
 			&cli.BoolFlag{Name: "warm-pool", Usage: "the first boot is that of a machine in an AWS warm pool: it is stopped before its kubelet is started"},
 			&cli.StringFlag{Name: "base", Usage: "`FILE` with user data that kops wrote, for its nodeup.sh in place of a stand-in"},
+			&cli.StringFlag{Name: "kops", Usage: "`DIR` with the programs of a kops cluster: boot a real node, and let it join"},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long one boot may take to settle, a `DURATION`"},
 			&cli.StringFlag{Name: "network", Value: "none", Usage: "`NETWORK`: none, or host: the node shares this machine's network"},
 			&cli.StringSliceFlag{Name: "package", Usage: "install the package `NAME` on the node besides the usual; may be repeated"},
@@ -58,32 +64,6 @@ func suiteNames() string {
 	return strings.Join(names, ", ")
 }
 
-// tried is what try -o json prints.
-type tried struct {
-	InstanceGroup string      `json:"instanceGroup"`
-	Suite         string      `json:"suite"`
-	Joined        bool        `json:"joined"` // in every boot but one in a warm pool
-	Boots         []triedBoot `json:"boots"`
-}
-
-type triedBoot struct {
-	Number  int           `json:"number"`
-	Outcome boot.Outcome  `json:"outcome"`
-	Warming bool          `json:"warming,omitempty"` // in a warm pool: it must not join
-	Joined  bool          `json:"joined"`
-	Kubelet float64       `json:"kubeletAfterSeconds,omitempty"`
-	Failed  []string      `json:"failedUnits"`
-	Reasons []boot.Reason `json:"reasons"`
-	Events  []triedEvent  `json:"events"`
-}
-
-type triedEvent struct {
-	Seconds float64 `json:"seconds"` // since the boot began
-	Event   string  `json:"event"`
-	Unit    string  `json:"unit,omitempty"`
-	Text    string  `json:"text,omitempty"`
-}
-
 func try(c *cli.Context) error {
 	if f := c.String("output"); f != "text" && f != "json" {
 		return unknownFormat(c)
@@ -96,41 +76,43 @@ func try(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	nodeup := boot.NodeupScript
-	if base := c.String("base"); base != "" {
-		data, err := readInput(c.Context, base, c.App.Reader)
-		if err != nil {
-			return err
-		}
-		if nodeup, err = cloudinit.Nodeup(data); err != nil {
-			return fmt.Errorf("%s: %w", display(base), err)
-		}
+	var manifest []byte // for --kops
+	if c.IsSet("kops") {
+		manifest, err = realGroup(c, group, parts)
+	} else {
+		config.UserData, err = tryUserData(c, group, parts)
 	}
-	warm := c.Bool("warm-pool")
-	if warm && group.Role != "Node" && group.Role != "APIServer" { // upup/pkg/fi/nodeup/command.go:760 of kops 1.36.2
-		return report.Hint("leave out --warm-pool", "instance group %q has the role %s: kops keeps warm pools for Node and APIServer only", group.Name, group.Role)
-	}
-	config.UserData = cloudinit.Message(nodeup, group.Role, parts)
-	suite, err := boot.FindSuite(config.Suite)
 	if err != nil {
 		return err
 	}
-	if missing := boot.Requirements(suite); len(missing) > 0 {
+	missing, err := tryMissing(c)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
 		for _, m := range missing {
 			fmt.Fprintf(c.App.ErrWriter, "kopshook: missing here: %s\n", m)
 		}
 		return failed
 	}
-	machine, err := boot.New(c.Context, config)
+	t := &trial{c: c, bastion: group.Role == "Bastion", strict: c.Bool("strict"), text: io.Discard,
+		result: tried{InstanceGroup: group.Name, Suite: config.Suite, Joined: true}}
+	if manifest != nil {
+		t.real, t.machine, err = startReal(c, group.Name, manifest, config)
+	} else {
+		t.machine, err = boot.New(c.Context, config)
+	}
 	if err != nil {
 		return err
 	}
-	t := &trial{c: c, machine: machine, bastion: group.Role == "Bastion", strict: c.Bool("strict"), text: io.Discard,
-		result: tried{InstanceGroup: group.Name, Suite: suite.Name, Joined: true}}
 	if c.String("output") == "text" {
 		t.text = c.App.Writer
 	}
-	err = errors.Join(machine.SetNodeup(boot.Nodeup{Warming: warm}), t.run(c.Int("boots"), warm), machine.Close())
+	warm := c.Bool("warm-pool")
+	err = errors.Join(t.machine.SetNodeup(boot.Nodeup{Warming: warm}), t.run(c.Int("boots"), warm), t.machine.Close())
+	if t.real != nil {
+		err = errors.Join(err, t.real.cluster.Close())
+	}
 	if err != nil {
 		return err
 	}
@@ -146,6 +128,37 @@ func try(c *cli.Context) error {
 		return differs
 	}
 	return nil
+}
+
+// tryMissing lists what this machine lacks.
+func tryMissing(c *cli.Context) ([]string, error) {
+	suite, err := boot.FindSuite(c.String("suite"))
+	if err != nil {
+		return nil, err
+	}
+	missing := boot.Requirements(suite)
+	if c.IsSet("kops") {
+		missing = append(missing, cluster.Missing(c.String("kops"))...)
+	}
+	return missing, nil
+}
+
+// tryUserData is what the instance gets, with nodeup.sh of --base or the stand-in.
+func tryUserData(c *cli.Context, group *plan.Group, parts []cloudinit.Part) ([]byte, error) {
+	nodeup := boot.NodeupScript
+	if base := c.String("base"); base != "" {
+		data, err := readInput(c.Context, base, c.App.Reader)
+		if err != nil {
+			return nil, err
+		}
+		if nodeup, err = cloudinit.Nodeup(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", display(base), err)
+		}
+	}
+	if c.Bool("warm-pool") && group.Role != "Node" && group.Role != "APIServer" { // upup/pkg/fi/nodeup/command.go:760 of kops 1.36.2
+		return nil, report.Hint("leave out --warm-pool", "instance group %q has the role %s: kops keeps warm pools for Node and APIServer only", group.Name, group.Role)
+	}
+	return cloudinit.Message(nodeup, group.Role, parts), nil
 }
 
 // tryConfig is what the options say of the machine.
@@ -174,6 +187,11 @@ func tryConfig(c *cli.Context) (boot.Config, error) {
 	}
 	if c.Duration("timeout") <= 0 {
 		return config, report.Hint("say --timeout 10m, for instance", "--timeout %s is no time", c.Duration("timeout"))
+	}
+	if c.IsSet("kops") {
+		if err := kopsOptions(c); err != nil {
+			return config, err
+		}
 	}
 	if config.Dir != "" {
 		if entries, err := os.ReadDir(config.Dir); err == nil && len(entries) > 0 {
@@ -227,109 +245,4 @@ func oneGroup(c *cli.Context, use func(*plan.Group) bool) (*plan.Group, error) {
 		return nil, report.Hint("choose one with --group NAME", "%s takes one instance group at a time; there are %s", c.Command.Name, strings.Join(names, ", "))
 	}
 	return groups[0], nil
-}
-
-// trial boots a machine and tells what happens.
-type trial struct {
-	c       *cli.Context
-	machine *boot.Machine
-	bastion bool // it has no kubelet to join with
-	strict  bool // whatever fails counts
-	text    io.Writer
-	result  tried
-}
-
-// seconds of d, to the millisecond.
-func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
-
-// selfReboots is how often a node may reboot by itself before it is said to do so for ever: a hook may ask three
-// times, two hooks in a row need more.
-const selfReboots = 12
-
-// run boots n times, not counting the reboots that hooks ask for. In a warm pool the first time ends with the machine
-// stopped, and it joins when it is started again.
-func (t *trial) run(n int, warming bool) error {
-	for reboots := 0; n > 0; {
-		end := boot.Reboot
-		if n == 1 || warming {
-			end = boot.PowerOff
-		}
-		number := len(t.result.Boots) + 1
-		fmt.Fprintf(t.text, "boot %d of instance group %s on %s\n", number, t.result.InstanceGroup, t.result.Suite)
-		r, err := t.machine.Boot(t.c.Context, boot.Options{End: end, Limit: t.c.Duration("timeout"), OnEvent: t.event})
-		if err != nil {
-			return err
-		}
-		again := r.Outcome == boot.Rebooted && reboots < selfReboots
-		t.tell(r, again, warming)
-		if again {
-			reboots++
-			continue
-		}
-		if r.Outcome != boot.Settled && r.Outcome != boot.Timeout {
-			return nil
-		}
-		n--
-		if warming {
-			warming = false
-			if err := t.machine.SetNodeup(boot.Nodeup{}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// event prints one event, if it is one of those that people want to see.
-func (t *trial) event(e boot.Event) {
-	if e.Name == "log" && !strings.HasPrefix(e.Unit, "kopshook-") && e.Unit != "kops-configuration.service" || e.Name == "end" {
-		return
-	}
-	if strings.HasSuffix(e.Unit, ".target") || strings.HasPrefix(e.Unit, "cloud-") && strings.HasPrefix(e.Name, "stop") {
-		return
-	}
-	fmt.Fprintln(t.text, printable(e.String()))
-}
-
-// tell prints and keeps what a boot came to.
-func (t *trial) tell(r *boot.Result, again, warming bool) {
-	b := triedBoot{Number: r.Number, Outcome: r.Outcome, Warming: warming, Joined: r.Joined(), Failed: r.Failed, Reasons: t.machine.Explain(r), Events: []triedEvent{}}
-	if after, ok := r.KubeletAfter(); ok {
-		b.Kubelet = seconds(after)
-	}
-	if b.Failed == nil {
-		b.Failed = []string{}
-	}
-	if b.Reasons == nil {
-		b.Reasons = []boot.Reason{}
-	}
-	for _, e := range r.Timeline {
-		b.Events = append(b.Events, triedEvent{seconds(e.At), e.Name, e.Unit, e.Text})
-	}
-	t.result.Boots = append(t.result.Boots, b)
-	switch {
-	case again:
-		fmt.Fprintf(t.text, "boot %d: the node reboots by itself\n", r.Number)
-	case t.bastion && r.Outcome == boot.Settled:
-		fmt.Fprintf(t.text, "boot %d: the bastion is up; it runs no kubelet\n", r.Number)
-	case warming && r.Warmed():
-		fmt.Fprintf(t.text, "boot %d: the machine is in the warm pool, and is stopped\n", r.Number)
-	case warming:
-		fmt.Fprintf(t.text, "boot %d: the machine would not have come into the warm pool\n", r.Number)
-	case b.Joined:
-		fmt.Fprintf(t.text, "boot %d: the node joined: its kubelet started after %.1f s\n", r.Number, b.Kubelet)
-	default:
-		fmt.Fprintf(t.text, "boot %d: the node would not have joined\n", r.Number)
-	}
-	for _, reason := range b.Reasons {
-		fmt.Fprintf(t.text, "  %s\n", printable(reason.Text))
-		for _, line := range reason.Log {
-			fmt.Fprintf(t.text, "    | %s\n", printable(line))
-		}
-	}
-	if again {
-		return
-	}
-	up := b.Joined && !warming || warming && r.Warmed() || t.bastion && r.Outcome == boot.Settled
-	t.result.Joined = t.result.Joined && up && !(t.strict && len(b.Reasons) > 0)
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -79,16 +80,22 @@ var needed = []string{
 	"containerd", "containerd-shim-runc-v2", "ctr", "runc", "bridge", "host-local", "loopback", "portmap",
 }
 
-// Missing lists what a folder of programs lacks.
+// Missing says what this machine lacks for a control plane, one item a line, each with its remedy; empty means nothing.
 func Missing(programs string) []string {
-	var missing []string
+	var lacks, missing []string
 	for _, name := range needed {
 		if info, err := os.Stat(filepath.Join(programs, name)); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-			missing = append(missing, name)
+			lacks = append(lacks, name)
 		}
 	}
+	if len(lacks) > 0 {
+		missing = append(missing, fmt.Sprintf("%s in %s: in a clone of kopshook, (cd e2e/programs && go run .) builds them and prints their folder", strings.Join(lacks, ", "), programs))
+	}
 	if _, err := findProgram(programs, "etcd"); err != nil {
-		missing = append(missing, "etcd")
+		missing = append(missing, "etcd: install it with apt-get install etcd-server")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		missing = append(missing, "ip: install it with apt-get install iproute2")
 	}
 	return missing
 }
@@ -103,8 +110,9 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	if missing := Missing(config.Programs); len(missing) > 0 {
-		return nil, fmt.Errorf("%s lacks %s", config.Programs, strings.Join(missing, ", "))
+		return nil, errors.New(strings.Join(missing, "; "))
 	}
+	fmt.Fprintln(config.Progress, "starting the control plane of a kops cluster")
 	c := &Cluster{config: config, bucket: &bucket{name: bucketName, objects: map[string][]byte{}}, servers: &servers{}}
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -44,14 +45,11 @@ func (c *Cluster) update(ctx context.Context, manifest []byte, kopsVersion strin
 	return c.applyTerraform(dir)
 }
 
-var (
-	terraformObject = regexp.MustCompile(`(?s)resource "aws_s3_object" "[^"]*" \{(.*?)\n\}`)
-	terraformKey    = regexp.MustCompile(`\n\s*key\s*=\s*"([^"]*)"`)
-	terraformFile   = regexp.MustCompile(`content\s*=\s*file\("\$\{path.module\}/([^"]*)"\)`)
-)
-
 // applyTerraform puts the objects of kops' Terraform configuration into the state store.
 func (c *Cluster) applyTerraform(dir string) error {
+	terraformObject := regexp.MustCompile(`(?s)resource "aws_s3_object" "[^"]*" \{(.*?)\n\}`)
+	terraformKey := regexp.MustCompile(`\n\s*key\s*=\s*"([^"]*)"`)
+	terraformFile := regexp.MustCompile(`content\s*=\s*file\("\$\{path.module\}/([^"]*)"\)`)
 	text, err := os.ReadFile(filepath.Join(dir, "kubernetes.tf"))
 	if err != nil {
 		return err
@@ -201,7 +199,7 @@ func (c *Cluster) startController(ctx context.Context) error {
 	if config == "" {
 		return errors.New("kops' addon of kops-controller has no configuration")
 	}
-	config = regexp.MustCompile(`/etc/kubernetes/kops-controller/pki`).ReplaceAllLiteralString(config, c.path("pki"))
+	config = strings.ReplaceAll(config, "/etc/kubernetes/kops-controller/pki", c.path("pki"))
 	if err := os.WriteFile(c.path("kops-controller.yaml"), []byte(config), 0o600); err != nil {
 		return err
 	}
