@@ -90,9 +90,18 @@ func (g *Group) errorf(path []string, remedy, format string, args ...any) *Error
 }
 
 // Position returns the line and column of a field, as in Position("spec", "additionalUserData", "0", "name"), or of the
-// deepest part of that path that is in the file. Lines and columns count from 1, columns in characters.
+// deepest part of that path that is in the file. Lines and columns count from 1, columns in characters; they are 0 in a group
+// that was not read from a file.
 func (g *Group) Position(path ...string) (line, col int) {
+	if g.section == nil {
+		return 0, 0
+	}
 	return g.section.position(g.section.locate(append(slices.Clone(g.object.path), path...)))
+}
+
+// LeavesOut says whether kops leaves additionalUserData out of what the nodes of the group get: they join without it.
+func (g *Group) LeavesOut() bool {
+	return g.Object.IsKarpenterManaged() || g.ClusterObject != nil && g.ClusterObject.Object.GetCloudProvider() == kops.CloudProviderMetal
 }
 
 // Unsupported says why user data does not reach the nodes of the group, or breaks them; it is empty where neither is so.

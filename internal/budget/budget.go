@@ -4,6 +4,7 @@ package budget
 
 import (
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Input is an instance group and its hooks.
@@ -89,6 +91,21 @@ func Check(in Input) (*Result, error) {
 	r.Items = in.items(packed)
 	r.Remedy, err = in.remedy(r)
 	return r, err
+}
+
+// Percent is what the user data takes at most of what the cloud takes.
+func (r *Result) Percent() int { return r.High * 100 / r.Limit.Bytes }
+
+// Takes is "up to 16,344 of 16,384 bytes that AWS takes"; of what is too large, the least that it may be.
+func (r *Result) Takes() string {
+	size := report.Thousands(r.High)
+	switch {
+	case r.Verdict == TooLarge:
+		size = report.Thousands(r.Low)
+	case !r.Exact:
+		size = "up to " + size
+	}
+	return fmt.Sprintf("%s of %s bytes that %s takes", size, report.Thousands(r.Limit.Bytes), r.Limit.Cloud)
 }
 
 // certain is the limit that is exceeded for certain: of a cloud that is not known, the largest of all.

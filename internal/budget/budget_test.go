@@ -10,6 +10,7 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // text is n bytes that compress to about an eighth.
@@ -263,16 +264,16 @@ func TestTableAndMessage(t *testing.T) {
 		for _, it := range r.Items {
 			if it.Hook == name || it.Name == name {
 				if it.Compressed > 0 {
-					return thousands(it.Bytes) + " " + thousands(it.Compressed)
+					return report.Thousands(it.Bytes) + " " + report.Thousands(it.Compressed)
 				}
-				return thousands(it.Bytes)
+				return report.Thousands(it.Bytes)
 			}
 		}
 		return "?"
 	}
 	want := []string{
-		fmt.Sprintf("instance group \"gpu\": %s bytes of user data do not fit: AWS takes 16,384", thousands(r.High)),
-		fmt.Sprintf("compress: true for nvidia-driver (`kopshook fit -w` writes it) makes it %s bytes", thousands(r.Remedy.High)),
+		fmt.Sprintf("instance group \"gpu\": %s bytes of user data do not fit: AWS takes 16,384", report.Thousands(r.High)),
+		fmt.Sprintf("compress: true for nvidia-driver (`kopshook fit -w` writes it) makes it %s bytes", report.Thousands(r.Remedy.High)),
 		"part bytes compressed",
 		"nvidia-driver " + size("nvidia-driver"),
 		"nodeup.sh, of kops " + size("nodeup.sh"),

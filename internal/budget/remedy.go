@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Remedy is the least that makes user data fit.
@@ -148,11 +149,11 @@ func (r *Result) Message(group string) (message, hint string) {
 	}
 	switch {
 	case r.Low == r.High:
-		message = fmt.Sprintf("instance group %q: %s bytes of user data do not fit: %s takes %s", group, thousands(r.High), cloud, thousands(r.Limit.Bytes))
+		message = fmt.Sprintf("instance group %q: %s bytes of user data do not fit: %s takes %s", group, report.Thousands(r.High), cloud, report.Thousands(r.Limit.Bytes))
 	case r.Verdict == TooLarge && r.Low > r.Limit.Bytes:
-		message = fmt.Sprintf("instance group %q: %s to %s bytes of user data do not fit: %s takes %s", group, thousands(r.Low), thousands(r.High), cloud, thousands(r.Limit.Bytes))
+		message = fmt.Sprintf("instance group %q: %s to %s bytes of user data do not fit: %s takes %s", group, report.Thousands(r.Low), report.Thousands(r.High), cloud, report.Thousands(r.Limit.Bytes))
 	default:
-		message = fmt.Sprintf("instance group %q: %s to %s bytes of user data may not fit: %s takes %s", group, thousands(r.Low), thousands(r.High), cloud, thousands(r.Limit.Bytes))
+		message = fmt.Sprintf("instance group %q: %s to %s bytes of user data may not fit: %s takes %s", group, report.Thousands(r.Low), report.Thousands(r.High), cloud, report.Thousands(r.Limit.Bytes))
 	}
 	if !r.Known {
 		message += ", and the group's cloud is not known"
@@ -185,11 +186,11 @@ func (m *Remedy) hint(r *Result) string {
 	do := strings.Join(steps, ", and ")
 	switch {
 	case m.Suffices:
-		do += fmt.Sprintf(" makes it %s bytes", thousands(m.High))
+		do += fmt.Sprintf(" makes it %s bytes", report.Thousands(m.High))
 	case do == "":
 		do = "make scripts shorter, or move their bulk into files with url: and sha256:"
 	default:
-		do = fmt.Sprintf("even %s leaves %s bytes: move the bulk of the scripts into files with url: and sha256:", do, thousands(m.High))
+		do = fmt.Sprintf("even %s leaves %s bytes: move the bulk of the scripts into files with url: and sha256:", do, report.Thousands(m.High))
 	}
 	if r.Exact {
 		return do
@@ -220,9 +221,9 @@ func (r *Result) Table() []string {
 	for _, it := range items {
 		small := ""
 		if it.Compressed > 0 {
-			small = thousands(it.Compressed)
+			small = report.Thousands(it.Compressed)
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("%-*s  %7s  %10s", width, it.label(r), thousands(it.Bytes), small), " "))
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("%-*s  %7s  %10s", width, it.label(r), report.Thousands(it.Bytes), small), " "))
 	}
 	return lines
 }
@@ -237,13 +238,4 @@ func (it Item) label(r *Result) string {
 		return it.Hook
 	}
 	return it.Name
-}
-
-// thousands writes 16384 as "16,384".
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -16,6 +16,7 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/golden"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // workerScript is the size of kops' bootstrap script on a worker, of a cluster called k.example.com.
@@ -59,9 +60,9 @@ func TestTwentyHooks(t *testing.T) {
 		if fits == len(hooks) {
 			how = "all"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", w.name, thousands(w.size(t, hooks)), how)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", w.name, report.Thousands(w.size(t, hooks)), how)
 	}
-	fmt.Fprintf(&b, "\nThe scripts alone are %s bytes; kops' own script, %s bytes, is in all numbers.\n", thousands(sum), thousands(workerScript))
+	fmt.Fprintf(&b, "\nThe scripts alone are %s bytes; kops' own script, %s bytes, is in all numbers.\n", report.Thousands(sum), report.Thousands(workerScript))
 
 	page := filepath.Join("..", "..", "docs", "performance.md")
 	data, err := os.ReadFile(page)

@@ -16,7 +16,7 @@ func checkCommand() *cli.Command {
 		Usage:     "exit 1 when manifests are not what the specs say",
 		UsageText: "kopshook check [-f SPEC...] FILE... | -",
 		Description: `Compares the decoded user data of each instance group with what the specs say; the manifest's style does not count.
-Begins with what a difference means: how many nodes kops will replace. Exit code 0: nothing to do, 1: a difference,
+Begins with what a difference means: how many nodes kops will replace, and whether they will join. Exit code 0: nothing to do, 1: a difference,
 2: a mistake in the input.
 
 --forecast prints it as Markdown, for a comment on a pull request: instance groups, nodes, and the hooks that cause it.
@@ -39,7 +39,7 @@ Examples:
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
 		),
 		Action: func(c *cli.Context) error {
-			out, err := changed(c, plan.Options{}, report.Error)
+			out, err := changed(c, plan.Options{}, report.Error, plan.Briefs)
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ Examples:
 					return err
 				}
 			}
-			if err := checkGroups(c, out.Groups); err != nil || pushed {
+			if err := checkGroups(c, out); err != nil || pushed {
 				return err
 			}
 			return differs
@@ -57,7 +57,8 @@ Examples:
 	}
 }
 
-func checkGroups(c *cli.Context, groups []*plan.Group) error {
+func checkGroups(c *cli.Context, out *plan.Output) error {
+	groups := out.Groups
 	if c.IsSet("user-data") {
 		fine, err := checkUserData(c, groups)
 		if err == nil && !fine {
@@ -66,7 +67,7 @@ func checkGroups(c *cli.Context, groups []*plan.Group) error {
 		return err
 	}
 	if c.Bool("forecast") {
-		if err := printForecast(c.App.Writer, groups); err != nil {
+		if err := printForecast(c.App.Writer, out); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(groups, (*plan.Group).Changes) {
@@ -75,6 +76,7 @@ func checkGroups(c *cli.Context, groups []*plan.Group) error {
 		return nil
 	}
 	fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
+	printVerdicts(c.App.Writer, out)
 	if printChanges(c, groups) {
 		return differs
 	}

@@ -19,18 +19,19 @@ func diffCommand() *cli.Command {
 		Usage:     "show what merge would change; exit 1 if anything would",
 		UsageText: "kopshook diff [-f SPEC...] FILE... | -",
 		Description: `Prints a unified diff of the user data of each instance group, part by part; contents that are compressed or in
-base64 are shown as plain text. Begins with what it means: how many nodes kops will replace. Exit codes as of check.
+base64 are shown as plain text. Begins with what it means: how many nodes kops will replace, and whether they will join. Exit codes as of check.
 
 Example:
    kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: planFlags(),
 		Action: func(c *cli.Context) error {
-			out, err := changed(c, plan.Options{}, report.Warning)
+			out, err := changed(c, plan.Options{}, report.Warning, plan.Briefs)
 			if err != nil {
 				return err
 			}
 			groups := out.Groups
 			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
+			printVerdicts(c.App.Writer, out)
 			any := false
 			for _, g := range groups {
 				if g.Changes() {

@@ -7,13 +7,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"kopshook.dev/kopshook/generator"
-	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/explain"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/verdict"
 )
 
 func explainCommand() *cli.Command {
@@ -23,7 +22,10 @@ func explainCommand() *cli.Command {
 		UsageText: "kopshook explain [-f SPEC...] [-g GROUP] [-o text|json|mermaid|svg|html] FILE... | -",
 		Description: `Shows the timeline of a node of each instance group: hooks, parts of your own, and what kops installs, each at its
 place; what waits for what; what happens when something fails; what cloud-init loses; and how large the user data is.
-With hook specs it shows what merge would make of them, without it what the manifests hold now.
+With hook specs it shows what merge would make of them, without them what the manifests hold now.
+
+Each form begins with a verdict: the machines join when their hooks succeed; they join and lose N things; the user data is
+too large; or they never join, and why. Exit code 0: all join, 1: some do not or lose something, 2: a mistake in the input.
 
 Forms:
    text     80 columns
@@ -62,7 +64,13 @@ func explainAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return printExplained(c, all)
+	if err := printExplained(c, all); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(e explain.Input) bool { return e.Verdict.Bad() }) {
+		return differs
+	}
+	return nil
 }
 
 // explainUserData explains a message.
@@ -83,31 +91,24 @@ func explainUserData(c *cli.Context, opts cloudinit.Options) ([]explain.Input, e
 	if err != nil || parts == nil && !cloudinit.IsNodeup(nodeup) {
 		// no message of kops' own form, nor kops' script: it is read as it is
 		r := cloudinit.Read(data, opts)
-		return []explain.Input{{Result: r, Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) string {
+		return []explain.Input{{Result: r, Verdict: verdict.OfOther(r), Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) string {
 			if at.Part < 0 || at.Line == 0 {
 				return ""
 			}
 			return display(name) + ":" + strconv.Itoa(at.Line)
 		}}}, nil
 	}
-	role := "Node"
-	if nodeup == nil {
-		role = "Bastion"
-	}
-	in := budget.Input{Role: role, Base: nodeup}
-	for _, p := range parts {
-		in.Theirs = append(in.Theirs, generator.UserData(p))
-	}
-	size, err := budget.Check(in)
-	if err != nil {
-		return nil, err
-	}
-	return []explain.Input{{Role: role, Parts: parts, Size: size, Result: cloudinit.ReadParts(nodeup, role, parts, opts), Place: func(at cloudinit.At) string {
+	g := plan.GroupOfUserData(nodeup, parts)
+	l := plan.Looker{Options: opts}
+	e, err := explainGroup(&l, g)
+	e.Group = ""
+	e.Place = func(at cloudinit.At) string {
 		if at.Part < 0 || at.Line == 0 {
 			return ""
 		}
 		return parts[at.Part].Name + ":" + strconv.Itoa(at.Line)
-	}}}, nil
+	}
+	return []explain.Input{e}, err
 }
 
 // explainGroups explains the instance groups of manifests.
@@ -127,9 +128,10 @@ func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, err
 	if err != nil {
 		return nil, err
 	}
+	l := plan.Looker{Options: opts, Sources: in.Sources}
 	var all []explain.Input
 	for _, g := range out.Groups {
-		e, err := in.explain(g, opts)
+		e, err := explainGroup(&l, g)
 		if err != nil {
 			return nil, err
 		}
@@ -138,22 +140,14 @@ func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, err
 	return all, nil
 }
 
-func (in *inputs) explain(g *plan.Group, opts cloudinit.Options) (explain.Input, error) {
-	if opts.Version == (cloudinit.Version{}) {
-		opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
-	}
-	parts := g.Merged()
-	size, err := g.Measure()
+func explainGroup(l *plan.Looker, g *plan.Group) (explain.Input, error) {
+	seen, err := l.Look(g)
 	if err != nil {
-		return explain.Input{}, fmt.Errorf("instance group %s: %w", g.Name, err)
+		return explain.Input{}, err
 	}
-	archive, err := archiveOf(g, parts)
-	if err != nil {
-		return explain.Input{}, fmt.Errorf("instance group %s: %w", g.Name, err)
-	}
-	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Sources[g.Manifest.Name], Parts: parts})
-	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: parts, Size: size, Archive: archive,
-		Result: cloudinit.ReadParts(nil, g.Role, parts, opts),
+	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Sources[g.Manifest.Name], Parts: seen.Parts})
+	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: seen.Parts, Size: seen.Size, Archive: seen.Archive,
+		Result: seen.Result, Verdict: seen.Verdict,
 		Place: func(at cloudinit.At) string {
 			pos := places.Of(at)
 			if pos.Line == 0 {
@@ -161,22 +155,6 @@ func (in *inputs) explain(g *plan.Group, opts cloudinit.Options) (explain.Input,
 			}
 			return report.Position{File: pos.File, Line: pos.Line}.String()
 		}}, nil
-}
-
-// archiveOf returns what the parts name in a bucket, where the specs that make it are given; else nil.
-func archiveOf(g *plan.Group, parts []cloudinit.Part) ([]generator.File, error) {
-	o, err := g.Archive()
-	if err != nil || o == nil {
-		return nil, err
-	}
-	named := slices.ContainsFunc(parts, func(p cloudinit.Part) bool {
-		url, sum, ok := generator.InBucket(p.Content)
-		return ok && url == o.URL && sum == o.SHA256
-	})
-	if !named {
-		return nil, nil
-	}
-	return o.Files()
 }
 
 func printExplained(c *cli.Context, all []explain.Input) error {

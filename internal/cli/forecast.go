@@ -10,18 +10,25 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // printForecast prints what merging means as Markdown, for the comment on a pull request: how many nodes kops will
 // replace, in which instance groups, and which hooks cause it.
-func printForecast(w io.Writer, groups []*plan.Group) error {
+func printForecast(w io.Writer, out *plan.Output) error {
+	groups := out.Groups
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n", plan.Forecast(groups))
+	for _, s := range verdicts(out) {
+		if s.bad {
+			fmt.Fprintf(&b, "\n> [!CAUTION]\n> %s: **%s**\n", report.Markdown(someGroups(s.groups)), report.Markdown(s.text))
+		}
+	}
 	if !slices.ContainsFunc(groups, (*plan.Group).Changes) {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	b.WriteString("\n| cluster | instance group | role | nodes | because of |\n| --- | --- | --- | --- | --- |\n")
+	b.WriteString("\n| cluster | instance group | role | nodes | outcome | because of |\n| --- | --- | --- | --- | --- | --- |\n")
 	for _, g := range groups {
 		if !g.Changes() {
 			continue
@@ -31,8 +38,8 @@ func printForecast(w io.Writer, groups []*plan.Group) error {
 		if low == high {
 			nodes = fmt.Sprint(low)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n",
-			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, strings.Join(causes(g), ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
+			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, report.Markdown(oneVerdict(g)), strings.Join(causes(g), ", "))
 	}
 	b.WriteString("\nNodes are replaced by `kops update cluster --yes` and `kops rolling-update cluster --yes`, not by this change alone.\n")
 	_, err := io.WriteString(w, b.String())

@@ -14,6 +14,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/verdict"
 )
 
 func listCommand() *cli.Command {
@@ -21,7 +22,8 @@ func listCommand() *cli.Command {
 		Name:      "list",
 		Usage:     "show which hook runs on which instance group",
 		UsageText: "kopshook list [-f SPEC...] [-o text|json] FILE... | -",
-		Description: `Prints a matrix: a row for each hook, in the order in which a node runs them, and a column for each instance group.
+		Description: `Prints a table of the instance groups, with what becomes of their nodes, how long the kubelet may wait for hooks, and how
+large the user data is. Then a matrix: a row for each hook, in the order in which a node runs them, and a column for each instance group.
 RUN says whether it runs again after a reboot. A cell holds the hook's place in the group's order, or a dot where the
 hook does not run. It says addon for hooks of phase daemon, which are not user data; in JSON their place is 0.
 
@@ -29,7 +31,7 @@ Example:
    kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: append(planFlags(), formatFlag("text", "json")),
 		Action: func(c *cli.Context) error {
-			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Names(true))
+			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Names(true), plan.Briefs)
 			if err != nil {
 				return err
 			}
@@ -37,6 +39,9 @@ Example:
 			rows := listRows(out.Input.Specs, groups)
 			switch format := c.String("output"); format {
 			case "text":
+				if err := printOverview(c.App.Writer, out); err != nil {
+					return err
+				}
 				return printMatrix(c.App.Writer, groups, rows)
 			case "json":
 				return printJSON(c.App.Writer, rows)
@@ -59,9 +64,10 @@ type listRow struct {
 
 // listPlace is an instance group and the hook's place in its order, from 1; 0 is a hook that the addon runs.
 type listPlace struct {
-	Name    string `json:"name"`
-	Cluster string `json:"cluster,omitempty"`
-	Place   int    `json:"place"`
+	Name    string          `json:"name"`
+	Cluster string          `json:"cluster,omitempty"`
+	Place   int             `json:"place"`
+	Verdict verdict.Verdict `json:"verdict"` // of the group
 	column  int
 }
 
@@ -83,7 +89,7 @@ func listRows(specs []*hookspec.Doc, groups []*plan.Group) []*listRow {
 				index[k] = row
 				rows = append(rows, row)
 			}
-			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: place, column: col})
+			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: place, Verdict: g.Brief.Verdict, column: col})
 		}
 		for i := range g.Hooks {
 			add(&g.Hooks[i], i+1)

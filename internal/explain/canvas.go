@@ -98,16 +98,17 @@ const style = `.kh{--ink:#1c2430;--soft:#566171;--faint:#66707f;--page:#ffffff;-
 .kh .stage{font-size:13px;font-weight:600;fill:var(--ink)}.kh .note{font-size:12px;fill:var(--soft)}
 .kh .name{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:13px;font-weight:600}
 .kh .detail{font-size:12px;fill:var(--soft)}.kh .place{font-size:11px;fill:var(--faint);text-anchor:end}
-.kh .fails{font-size:11.5px;fill:var(--soft)}.kh .failsbad{font-size:11.5px;fill:var(--bad)}
+.kh .fails{font-size:11.5px;fill:var(--soft)}.kh .failsblock{font-size:11.5px;fill:var(--ink)}.kh .failsbad{font-size:11.5px;fill:var(--bad)}
 .kh .boxyours{fill:var(--yoursbg);stroke:var(--yours)}.kh .boxkopshook{fill:var(--kopshookbg);stroke:var(--kopshook)}.kh .boxkops{fill:var(--kopsbg);stroke:var(--kops)}
 .kh .boxyours,.kh .boxkopshook,.kh .boxkops{stroke-width:1;stroke-opacity:.55}.kh .beside{stroke-dasharray:5 3}
-.kh .baryours{fill:var(--yours)}.kh .barkopshook{fill:var(--kopshook)}.kh .barkops{fill:var(--kops)}.kh .barbad{fill:var(--bad)}
+.kh .baryours{fill:var(--yours)}.kh .barkopshook{fill:var(--kopshook)}.kh .barkops{fill:var(--kops)}.kh .barbad{fill:var(--bad)}.kh .barblock{fill:var(--ink)}
 .kh .dotyours{stroke:var(--yours)}.kh .dotkopshook{stroke:var(--kopshook)}.kh .dotkops{stroke:var(--kops)}
 .kh circle{stroke-width:1.6;fill:none}.kh circle.everyyours{fill:var(--yours);stroke:var(--yours)}.kh circle.everykopshook{fill:var(--kopshook);stroke:var(--kopshook)}.kh circle.everykops{fill:var(--kops);stroke:var(--kops)}
 .kh circle.everysoft{fill:var(--soft);stroke:var(--soft)}.kh circle.dotsoft{stroke:var(--soft)}
 .kh path{fill:none;stroke:var(--wait);stroke-width:1.5}.kh path.then{stroke:var(--line);stroke-width:2}.kh path.dash{stroke-dasharray:4 4}.kh path.head{fill:var(--wait);stroke:none}
-.kh path.gate{stroke:var(--bad);stroke-width:2.5}.kh .gatetext{font-size:12px;font-weight:600;fill:var(--bad)}
+.kh path.gate{stroke:var(--ink);stroke-width:2.5}.kh .gatetext{font-size:12px;font-weight:600;fill:var(--ink)}
 .kh path.mark{stroke:var(--line);stroke-width:1.2;stroke-dasharray:2 4}.kh .marktext{font-size:11.5px;text-anchor:end;fill:var(--faint)}
+.kh .banner{fill:var(--band);stroke:var(--line)}.kh .bannerbad{fill:var(--badbg);stroke:var(--bad)}.kh .verdict{font-size:15px;font-weight:650}.kh .verdictbad{font-size:15px;font-weight:650;fill:var(--bad)}
 .kh .losttitle{font-size:13px;font-weight:650;fill:var(--bad)}.kh .lost{fill:var(--badbg);stroke:var(--bad);stroke-opacity:.5}
 @media print{:root.kh{width:100vw;height:100vh;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 .kh .track{fill:var(--line)}.kh .limit{stroke:var(--ink)}`

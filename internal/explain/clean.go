@@ -11,6 +11,7 @@ func (t *Timeline) clean() {
 	for _, s := range []*string{&t.Group, &t.Cluster, &t.Role} {
 		*s = report.OneLine(*s)
 	}
+	t.Verdict.Why, t.Verdict.Place = report.OneLine(t.Verdict.Why), report.OneLine(t.Verdict.Place)
 	for _, stage := range t.Stages {
 		for i := range stage.Steps {
 			s := &stage.Steps[i]

@@ -15,11 +15,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+	"k8s.io/kops/pkg/apis/kops"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/golden"
+	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
 
@@ -54,6 +58,17 @@ func example(t *testing.T, theirs []cloudinit.Part, hooks ...generator.Hook) Inp
 	if in.Size, err = budget.Check(b); err != nil {
 		t.Fatal(err)
 	}
+	return judged(in)
+}
+
+// judged gives an input its verdict, from what lint finds in its user data.
+func judged(in Input) Input {
+	ig := &kops.InstanceGroup{}
+	for _, p := range in.Parts {
+		ig.Spec.AdditionalUserData = append(ig.Spec.AdditionalUserData, kops.UserData(p))
+	}
+	found := lint.Check(&lint.Group{Group: &instancegroups.Group{Name: in.Group, Role: in.Role, Object: ig}, Parts: in.Parts, Size: in.Size}, lint.Options{})
+	in.Verdict = verdict.Of(verdict.Facts{Role: in.Role, Result: in.Result, Findings: found, Hooks: waits.Find(in.Result, nil), Size: in.Size})
 	return in
 }
 
@@ -127,7 +142,7 @@ func TestForms(t *testing.T) {
 		{"bastion", func() Input {
 			in := example(t, theirs[:1])
 			in.Role, in.Result = "Bastion", cloudinit.ReadParts(nil, "Bastion", theirs[:1], cloudinit.Options{})
-			return in
+			return judged(in)
 		}()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -245,11 +260,12 @@ func FuzzForms(f *testing.F) {
 // TestWhoJoins: no form may say that a machine becomes a node which does not.
 func TestWhoJoins(t *testing.T) {
 	whole := func(data string) Input {
-		return Input{Parts: []cloudinit.Part{{Name: "file"}}, Result: cloudinit.Read([]byte(data), cloudinit.Options{}), Place: func(cloudinit.At) string { return "" }}
+		r := cloudinit.Read([]byte(data), cloudinit.Options{})
+		return Input{Parts: []cloudinit.Part{{Name: "file"}}, Result: r, Verdict: verdict.OfOther(r), Place: func(cloudinit.At) string { return "" }}
 	}
 	role := func(role string, in Input) Input {
 		in.Role, in.Result = role, cloudinit.ReadParts(nil, role, in.Parts, cloudinit.Options{})
-		return in
+		return judged(in)
 	}
 	for _, c := range []struct {
 		name  string
@@ -260,8 +276,8 @@ func TestWhoJoins(t *testing.T) {
 		{"a node", example(t, theirs), true, ""},
 		{"a node without parts", example(t, nil), true, ""},
 		{"a bastion", role("Bastion", example(t, theirs)), false, ""},
-		{"a part in the place of nodeup.sh", example(t, replacesNodeup), false, `the part "nodeup.sh" is written to the same file, nodeup.sh`},
-		{"user data that cloud-init dies of", example(t, []cloudinit.Part{{Name: "a", Type: "multipart/mixed", Content: "x"}, {Name: "b.gz", Type: "application/gzip", Content: "no gzip"}}), false, "the part cannot be decompressed"},
+		{"a part in the place of nodeup.sh", example(t, replacesNodeup), false, `part "nodeup.sh" replaces kops' own nodeup.sh`},
+		{"user data that cloud-init dies of", example(t, []cloudinit.Part{{Name: "a", Type: "multipart/mixed", Content: "x"}, {Name: "b.gz", Type: "application/gzip", Content: "no gzip"}}), false, `kops refuses the type multipart/mixed of part "a"`},
 		{"a script of somebody's", whole("#!/bin/sh\ntrue\n"), false, ""},
 		{"a cloud-config of somebody's", whole("#cloud-config\nbootcmd: [x]\n"), false, ""},
 		{"kops' script in another message", whole("MIME-Version: 1.0\nContent-Type: text/x-shellscript\nContent-Disposition: attachment; filename=nodeup.sh\n\n#!/bin/sh\ntrue\n"), true, ""},

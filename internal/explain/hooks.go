@@ -3,8 +3,8 @@ package explain
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/waits"
 )
 
@@ -13,26 +13,14 @@ type Hook = waits.Hook
 
 // tries says how often a hook is tried, and how long: "up to 3 × 20m", and whether an image may have done it.
 func tries(h *Hook) string {
-	text := "up to " + short(h.Timeout)
+	text := "up to " + report.Duration(h.Timeout)
 	if h.Attempts > 1 {
-		text = fmt.Sprintf("up to %d × %s", h.Attempts, short(h.Timeout))
+		text = fmt.Sprintf("up to %d × %s", h.Attempts, report.Duration(h.Timeout))
 	}
 	if h.PerImage {
 		text += ", once per image"
 	}
 	return text
-}
-
-// short prints a duration without its zeros.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // bootHook finds the name of a boot hook in the command that runs it, or "".

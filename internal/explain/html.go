@@ -25,7 +25,7 @@ th,td{text-align:left;vertical-align:top;padding:6px 14px 6px 0;border-bottom:1p
 th{color:var(--soft);font-weight:600}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
 td code{overflow-wrap:anywhere}
-.yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.soft{color:var(--soft)}
+.yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.blocks{font-weight:600}.soft{color:var(--soft)}
 details{margin-top:16px;border:1px solid var(--line);border-radius:8px;padding:8px 14px}summary{cursor:pointer;font-weight:600}
 pre{overflow:auto;margin:10px 0 4px}
 @media print{@page{margin:10mm}body{print-color-adjust:exact;-webkit-print-color-adjust:exact}nav,details{display:none}section{max-width:none;margin:0;break-after:page}section:last-child{break-after:auto}section>svg{width:100%;max-height:97vh}.body{break-before:page;padding:0}tr{break-inside:avoid}}`
@@ -42,8 +42,8 @@ func HTML(w io.Writer, timelines []*Timeline, all []Input) error {
 		b.WriteString("<nav>\n")
 		for i, t := range timelines {
 			note := ""
-			if len(t.Lost) > 0 {
-				note = fmt.Sprintf(` <span class="bad">%d lost</span>`, len(t.Lost))
+			if t.Verdict.Bad() {
+				note = fmt.Sprintf(` <span class="bad">%s</span>`, html.EscapeString(t.Verdict.Label()))
 			}
 			fmt.Fprintf(&b, "<a href=\"#g%d\">%s%s</a>\n", i, html.EscapeString(clean(t.title())), note)
 		}
@@ -95,7 +95,7 @@ func stepTable(b *strings.Builder, t *Timeline) {
 			}
 			class := ""
 			if st.Blocks {
-				class = ` class="bad"`
+				class = ` class="blocks"`
 			}
 			name := "<code>" + html.EscapeString(clean(st.Name)) + "</code>"
 			if st.Detail != "" {

@@ -6,17 +6,21 @@ import (
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/verdict"
 )
 
 // Explained is what explain -o json prints of an instance group; other programs build on it.
 type Explained struct {
 	InstanceGroup        string          `json:"instanceGroup"`
+	Cluster              string          `json:"cluster,omitempty"`
+	Verdict              verdict.Verdict `json:"verdict"`
 	CloudInit            string          `json:"cloudInit"`
 	EffectiveCloudConfig json.RawMessage `json:"effectiveCloudConfig"`
 	Runs                 []Run           `json:"runs"`
 	Hooks                []JSONHook      `json:"hooks"`
 	Lost                 []JSONLoss      `json:"lost"`
-	NeverJoins           string          `json:"neverJoins,omitempty"` // why nodeup.sh does not run, nor what comes behind it
+	NeverJoins           string          `json:"neverJoins,omitempty"` // why, where the verdict is that
 	Size                 *budget.Result  `json:"size,omitempty"`
 }
 
@@ -67,12 +71,15 @@ func JSON(all []Input) []Explained {
 	for _, in := range all {
 		m := newMaker(in)
 		e := Explained{InstanceGroup: in.Group, CloudInit: in.Result.Version.String(), EffectiveCloudConfig: valueJSON(in.Result.Config),
-			Runs: []Run{}, Hooks: []JSONHook{}, Lost: []JSONLoss{}, NeverJoins: m.neverJoins(), Size: in.Size}
+			Runs: []Run{}, Hooks: []JSONHook{}, Lost: []JSONLoss{}, Cluster: in.Cluster, Verdict: in.Verdict, Size: in.Size}
+		if in.Verdict.Kind == verdict.Never {
+			e.NeverJoins = in.Verdict.Why
+		}
 		for _, r := range in.Result.Runs {
 			e.Runs = append(e.Runs, m.run(r))
 		}
 		for _, h := range m.hooks {
-			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, short(h.Timeout)})
+			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout)})
 		}
 		for _, l := range in.Result.Lost {
 			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, in.Place(l.At), in.Place(l.By)})

@@ -19,6 +19,7 @@ var (
 	placeFace    = face{size: 11}
 	markFace     = face{size: 11.5}
 	gateTextFace = face{size: 12, bold: true}
+	verdictFace  = face{size: 15, bold: true}
 )
 
 // width of a text, in pixels, in DejaVu Sans: of the fonts that style names it is the widest, so what fits in it fits in all.

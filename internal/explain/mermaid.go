@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Mermaid prints a flowchart for each instance group, for Markdown: reviewers see it in the pull request. With several
@@ -17,12 +19,35 @@ func Mermaid(w io.Writer, all []*Timeline) error {
 		if len(all) > 1 {
 			fmt.Fprintf(&b, "### %s\n\n", t.title())
 		}
+		summary(&b, t)
 		b.WriteString("```mermaid\n")
 		flowchart(&b, t)
 		b.WriteString("```\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// summary is what stands above the picture: what becomes of the machines, and what is lost and why.
+func summary(b *strings.Builder, t *Timeline) {
+	switch s := report.Markdown(t.Verdict.String()); {
+	case t.Verdict.Bad():
+		fmt.Fprintf(b, "> [!CAUTION]\n> **%s**\n\n", s)
+	case s != "":
+		fmt.Fprintf(b, "**%s**\n\n", s)
+	}
+	if len(t.Lost) == 0 {
+		return
+	}
+	b.WriteString("Lost or changed on the way to the node:\n\n")
+	for _, l := range t.Lost {
+		place := ""
+		if l.Place != "" {
+			place = " (" + report.Markdown(l.Place) + ")"
+		}
+		fmt.Fprintf(b, "- %s%s: %s\n", report.Markdown(l.What), place, report.Markdown(l.Why))
+	}
+	b.WriteString("\n")
 }
 
 // flowchart draws the stages as boxes in boxes, and an arrow wherever something waits.
@@ -88,13 +113,9 @@ func flowchart(b *strings.Builder, t *Timeline) {
 		arrow(last[StageKubelet], first[StagePostKubelet], "-->")
 		arrow(last[StageKubelet], first[StageShutdown], "-. at shutdown .->")
 	}
-	for i, l := range t.Lost {
-		fmt.Fprintf(b, "  lost%d[\"%s\"]:::lost\n", i, mermaidText("lost: "+cut(l.What+", "+base(l.Place), 60)))
-	}
 	b.WriteString("  classDef yours stroke:#b7791f,stroke-width:2px\n")
 	b.WriteString("  classDef kopshook stroke:#0f8a7e,stroke-width:2px\n")
 	b.WriteString("  classDef kops stroke:#4a6fd4,stroke-width:2px\n")
-	b.WriteString("  classDef lost stroke:#c5352b,stroke-width:2px,stroke-dasharray:4 3\n")
 }
 
 func mermaidStep(s Step) string {

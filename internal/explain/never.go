@@ -1,25 +1,14 @@
 package explain
 
-import "kopshook.dev/kopshook/internal/cloudinit"
+import "kopshook.dev/kopshook/internal/verdict"
 
 // isNode says whether the user data is to make a node: that of a bastion has no nodeup.sh, and of user data without a role
 // it is known only when it is there.
 func (m *maker) isNode() bool { return m.nodeup || m.in.Role != "Bastion" && m.in.Role != "" }
 
-// neverJoins says why nodeup.sh does not run, so that the machine never becomes a node; "" when it does or is not to.
-func (m *maker) neverJoins() string {
-	if m.nodeup || !m.isNode() {
-		return ""
-	}
-	if l := m.in.Result.Fatal(); l != nil {
-		return l.Why
-	}
-	for _, l := range m.in.Result.Lost {
-		if l.Kind == cloudinit.Overwritten && l.Part < 0 {
-			return l.Why
-		}
-	}
-	return "nodeup.sh does not run"
+// neverReached says whether the machine does not come as far as nodeup.
+func (m *maker) neverReached() bool {
+	return m.isNode() && m.in.Verdict.Kind == verdict.Never && !m.in.Verdict.NodeupRuns
 }
 
 // never returns what comes behind nodeup.sh where that does not run: it is nodeup that starts hooks and the kubelet.
@@ -29,6 +18,6 @@ func (m *maker) never() Stage {
 		steps = append(steps, Step{Name: h.Name, Owner: Kopshook, What: "hook", Detail: h.Phase, Never: true})
 	}
 	return Stage{StageNever, "never reached", "the node never joins", append(steps,
-		Step{Name: "nodeup", Owner: Kops, What: "kops", Detail: "nodeup.sh does not run", Never: true},
+		Step{Name: "nodeup", Owner: Kops, What: "kops", Detail: "does not run", Never: true},
 		Step{Name: "kubelet", Owner: Kops, What: "kops", Detail: "does not start", Never: true})}
 }

@@ -132,10 +132,28 @@ func (p *painter) header() float64 {
 		p.text("note", x+22, 75, o.text)
 		x += 22 + noteFace.width(o.text) + 18
 	}
-	p.rect(&p.above, "barbad", x+4, 65, 4, 11, 1)
+	p.rect(&p.above, "barblock", x+4, 65, 4, 11, 1)
 	p.text("note", x+16, 75, "if it fails, the node does not join")
+	return p.verdict(92) + 30
+}
 
-	return 112
+// verdict is a banner across the page with what becomes of the machines, red where nobody wants that.
+func (p *painter) verdict(y float64) (below float64) {
+	const pad = 16.0
+	lines := verdictFace.wrap(p.t.Verdict.String(), pageWidth-2*margin-2*pad)
+	if len(lines) == 0 {
+		return y - 10
+	}
+	class := ""
+	if p.t.Verdict.Bad() {
+		class = "bad"
+	}
+	h := 17 + 20*float64(len(lines))
+	p.rect(&p.below, "banner"+class, margin, y, pageWidth-2*margin, h, 8)
+	for i, l := range lines {
+		p.text("verdict"+class, margin+pad, y+24+20*float64(i), l)
+	}
+	return y + h
 }
 
 // marker is a line across the page at which the machine has come further.

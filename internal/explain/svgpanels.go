@@ -6,6 +6,7 @@ import (
 
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Where the panels are, beside cloud-init's first stages.
@@ -54,7 +55,7 @@ func (p *painter) size(y float64) float64 {
 	width := panelWidth - 2*pad
 	items := []string{}
 	for _, it := range s.Items {
-		items = append(items, fmt.Sprintf("%s %s", itemName(it), thousands(it.Bytes)))
+		items = append(items, fmt.Sprintf("%s %s", itemName(it), report.Thousands(it.Bytes)))
 	}
 	legend := wrapItems(items, width)
 	h := 96 + float64(len(legend))*16
@@ -68,7 +69,7 @@ func (p *painter) size(y float64) float64 {
 	if s.High > s.Limit.Bytes {
 		class = "failsbad"
 	}
-	p.text(class, panelX+pad, y+42, fmt.Sprintf("%s of %s bytes that %s takes: %d %%%s", thousands(s.High), thousands(s.Limit.Bytes), s.Limit.Cloud, s.High*100/s.Limit.Bytes, estimate))
+	p.text(class, panelX+pad, y+42, fmt.Sprintf("%s of %s bytes that %s takes: %d %%%s", report.Thousands(s.High), report.Thousands(s.Limit.Bytes), s.Limit.Cloud, s.Percent(), estimate))
 	x, bar := panelX+pad, y+54
 	whole := float64(max(s.High, s.Limit.Bytes))
 	p.rect(&p.above, "track", x, bar, width*float64(s.Limit.Bytes)/whole, 16, 3)

@@ -74,8 +74,8 @@ func (p *painter) step(s Step, x, w, y float64) box {
 	}
 	failClass := "fails"
 	if s.Blocks {
-		failClass = "failsbad"
-		p.rect(&p.above, "barbad", x+w-4, y+3, 4, h-6, 2)
+		failClass = "failsblock"
+		p.rect(&p.above, "barblock", x+w-4, y+3, 4, h-6, 2)
 	}
 	for _, l := range fails {
 		p.text(failClass, tx, line, l)

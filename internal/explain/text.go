@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // width of the text.
@@ -22,6 +24,7 @@ func Text(w io.Writer, t *Timeline, color bool) error {
 		title += ", " + t.Role
 	}
 	p.line("%s", p.bold(title))
+	p.verdict(t)
 	p.line("%s", p.dim("● on every boot   ○ on the first boot   ■ if it fails, the node does not join"))
 	for _, s := range t.Stages {
 		p.stage(s)
@@ -33,6 +36,18 @@ func Text(w io.Writer, t *Timeline, color bool) error {
 	p.size(t)
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// verdict is what becomes of the machines. It is red where that is not what anybody wants.
+func (p *textPrinter) verdict(t *Timeline) {
+	for _, s := range wrap(t.Verdict.String(), width) {
+		if t.Verdict.Bad() {
+			s = p.paint(31, p.bold(s))
+		} else {
+			s = p.bold(s)
+		}
+		p.line("%s", s)
+	}
 }
 
 type textPrinter struct {
@@ -97,7 +112,7 @@ func (p *textPrinter) stage(s Stage) {
 		if place != "" {
 			text += " " + p.dim(place)
 		}
-		p.line(" %s%s %s %s %s", p.paint(ownerColor(st.Owner), when), p.paint(31, blocks), pad(cut(st.Name, nameWidth), nameWidth),
+		p.line(" %s%s %s %s %s", p.paint(ownerColor(st.Owner), when), p.bold(blocks), pad(cut(st.Name, nameWidth), nameWidth),
 			p.paint(ownerColor(st.Owner), pad(string(st.Owner), ownerWidth)), text)
 	}
 }
@@ -203,32 +218,23 @@ func (p *textPrinter) size(t *Timeline) {
 	if !s.Exact {
 		estimate = ", kops' script estimated"
 	}
-	p.heading("size", fmt.Sprintf("%s takes %s bytes%s", s.Limit.Cloud, thousands(s.Limit.Bytes), estimate))
+	p.heading("size", fmt.Sprintf("%s takes %s bytes%s", s.Limit.Cloud, report.Thousands(s.Limit.Bytes), estimate))
 	const cells = 50
 	full := min(cells, (s.High*cells+s.Limit.Bytes-1)/s.Limit.Bytes)
 	code := 32
-	switch share := s.High * 100 / s.Limit.Bytes; {
+	switch share := s.Percent(); {
 	case share > 100:
 		code = 31
 	case share > 80:
 		code = 33
 	}
-	p.line(" %s%s %s bytes, %d %%", p.paint(code, strings.Repeat("█", full)), p.dim(strings.Repeat("░", cells-full)), thousands(s.High), s.High*100/s.Limit.Bytes)
+	p.line(" %s%s %s bytes, %d %%", p.paint(code, strings.Repeat("█", full)), p.dim(strings.Repeat("░", cells-full)), report.Thousands(s.High), s.Percent())
 	for _, it := range s.Items {
 		name := it.Name
 		if it.Hook != "" {
 			name = it.Hook
 		}
 		bar := max(1, (it.Bytes*cells/2+s.Limit.Bytes/2)/s.Limit.Bytes)
-		p.line("   %s %8s %s", pad(cut(name, 30), 30), thousands(it.Bytes), p.dim(strings.Repeat("▪", min(bar, 34))))
+		p.line("   %s %8s %s", pad(cut(name, 30), 30), report.Thousands(it.Bytes), p.dim(strings.Repeat("▪", min(bar, 34))))
 	}
-}
-
-// thousands puts commas into a number.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

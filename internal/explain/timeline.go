@@ -15,6 +15,7 @@ import (
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
 
@@ -27,6 +28,7 @@ type Input struct {
 	Result  *cloudinit.Result
 	Archive []generator.File // what lies in a bucket, nil when that is not known
 	Size    *budget.Result   // nil when it is not known
+	Verdict verdict.Verdict
 	// Place names a place in the user's files, "ig.yaml:12", or "".
 	Place func(cloudinit.At) string
 }
@@ -76,6 +78,7 @@ type Timeline struct {
 	Stages               []Stage
 	Lost                 []Loss
 	Size                 *budget.Result
+	Verdict              verdict.Verdict
 	Hooks                int  // that hold the kubelet back
 	Node                 bool // nodeup is to run: it is no bastion, and no user data that kops has nothing to do with
 }
@@ -106,7 +109,7 @@ const (
 // Make makes the timeline of an instance group.
 func Make(in Input) *Timeline {
 	m := newMaker(in)
-	t := &Timeline{Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Role: in.Role, Size: in.Size, CloudInit: in.Result.Version.String()}
+	t := &Timeline{Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Role: in.Role, Size: in.Size, Verdict: in.Verdict, CloudInit: in.Result.Version.String()}
 	for _, h := range m.hooks {
 		if h.Holds() {
 			t.Hooks++
@@ -114,7 +117,7 @@ func Make(in Input) *Timeline {
 	}
 	t.Stages = m.cloudInit()
 	switch {
-	case m.neverJoins() != "":
+	case m.neverReached():
 		t.Stages = append(t.Stages, m.never())
 	case m.isNode():
 		t.Stages = append(t.Stages, m.kops()...)
@@ -336,6 +339,9 @@ func (m *maker) script(r cloudinit.Run) Step {
 	case m.isNodeup(r):
 		s.Name, s.Owner, s.Place, s.What = cloudinit.NodeupName, Kops, "", "kops"
 		s.Detail, s.Fails = "installs nodeup, starts it and returns", "it tries again for ever"
+		if m.neverReached() {
+			s.Never, s.Detail, s.Fails = true, "is not reached", ""
+		}
 	case nodeup && r.Name > cloudinit.NodeupName:
 		s.Beside = true
 		s.Detail, s.Fails = "runs beside nodeup", "the node joins all the same"
@@ -368,6 +374,13 @@ func (m *maker) kops() []Stage {
 	if len(hooks("pre-kubelet")) > 0 {
 		waits = "; it waits for the hooks"
 	}
+	kubelet := Stage{StageKubelet, "kubelet.service", "the node joins" + waits, []Step{
+		{Name: "kubelet", Owner: Kops, What: "kops", EveryBoot: true, Detail: "the node joins the cluster", Fails: "it starts again every 2 s; hooks do not run again"},
+	}}
+	if m.in.Verdict.Kind == verdict.Never {
+		kubelet.Note = "the node never joins"
+		kubelet.Steps[0] = Step{Name: "kubelet", Owner: Kops, What: "kops", Detail: "does not start", Never: true}
+	}
 	nodeup := []Step{
 		{Name: "nodeup", Owner: Kops, What: "kops", EveryBoot: true, Detail: "installs containerd and the kubelet", Fails: "the node does not join; systemctl restart kops-configuration tries again", Blocks: true},
 	}
@@ -376,9 +389,7 @@ func (m *maker) kops() []Stage {
 		{StageNodeup, "kops-configuration.service", "on every boot", m.around(nodeup)},
 		{StagePreKubelet, "pre-kubelet hooks", "beside nodeup; the kubelet waits for each", hooks("pre-kubelet")},
 		{StagePostNodeup, "post-nodeup hooks", "when nodeup has succeeded", hooks("post-nodeup")},
-		{StageKubelet, "kubelet.service", "the node joins" + waits, []Step{
-			{Name: "kubelet", Owner: Kops, What: "kops", EveryBoot: true, Detail: "the node joins the cluster", Fails: "it starts again every 2 s; hooks do not run again"},
-		}},
+		kubelet,
 		{StagePostKubelet, "post-kubelet hooks", "when the kubelet is healthy", hooks("post-kubelet")},
 		{StageShutdown, "pre-shutdown hooks", "before the kubelet is stopped", hooks("pre-shutdown")},
 	}

@@ -28,7 +28,11 @@ func (p *pass) checkConfigs() {
 	p.configs(func(part int, config *pyyaml.Value) {
 		for _, e := range config.Entries {
 			if e.Key.IsString() && slices.Contains(moduleLists, e.Key.Str) {
-				p.add("KH026", p.place(p.result.At(e.Key)), fmt.Sprintf("%s replaces the image's own: modules that are not in it do not run, scripts such as nodeup.sh neither", e.Key.Str), severity(report.Error))
+				opts := []option{severity(report.Error)}
+				if e.Key.Str == "cloud_final_modules" && lackScripts(e.Value) {
+					opts = append(opts, effect(NeverJoins))
+				}
+				p.add("KH026", p.place(p.result.At(e.Key)), fmt.Sprintf("%s replaces the image's own: modules that are not in it do not run, scripts such as nodeup.sh neither", e.Key.Str), opts...)
 			}
 		}
 		p.checkUsers(config)

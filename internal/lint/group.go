@@ -16,7 +16,11 @@ func (p *pass) checkGroup() {
 	pos := report.Position{File: p.g.File}
 	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData")
 	if reason := p.g.Unsupported(); reason != "" {
-		p.add("KH083", pos, fmt.Sprintf("additionalUserData does not reach the nodes of %q, or breaks them: %s", p.g.Name, reason))
+		what := NeverJoins
+		if p.g.LeavesOut() {
+			what = Loses
+		}
+		p.add("KH083", pos, fmt.Sprintf("additionalUserData does not reach the nodes of %q, or breaks them: %s", p.g.Name, reason), effect(what))
 	}
 	s := p.g.Size
 	if s == nil || s.Limit.Bytes == 0 {
@@ -30,7 +34,7 @@ func (p *pass) checkGroup() {
 		p.add("KH082", pos, message, append(opts, remedy("%s", hint), func(f *Finding) { f.Detail = strings.Join(s.Table(), "\n") })...)
 		return
 	}
-	if share := s.High * 100 / s.Limit.Bytes; share > 90 { // kops' own script is taken at its largest already
-		p.add("KH082", pos, fmt.Sprintf("the user data of %q takes up to %d of %d bytes that %s takes, %d %%", p.g.Name, s.High, s.Limit.Bytes, s.Limit.Cloud, share))
+	if share := s.Percent(); share > 90 { // kops' own script is taken at its largest already
+		p.add("KH082", pos, fmt.Sprintf("the user data of %q takes %s, %d %%", p.g.Name, s.Takes(), share))
 	}
 }

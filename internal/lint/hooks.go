@@ -65,6 +65,8 @@ func (p *hookPass) add(code string, pos report.Position, message string, options
 	for _, o := range options {
 		o(&f)
 	}
+	f.settle()
+	p.fails(&f)
 	if p.h.Source != nil && f.File == p.h.Doc.File && (lineIgnores(p.h.Source, f.Line, code) || lineIgnores(p.h.Source, f.Line-1, code)) {
 		return
 	}

@@ -32,6 +32,8 @@ type Options struct {
 type Finding struct {
 	report.Finding
 	Rule *Rule
+	// Effect is what it means for the nodes.
+	Effect Effect
 	// Fix are edits of the file that mend it, if there is one way that is right for everybody.
 	Fix []Edit
 	// whole is set where the finding is about a part as a whole: a comment anywhere in the part switches it off.
@@ -48,13 +50,19 @@ type Edit struct {
 
 // Check looks at an instance group. Findings stand in the order of the file.
 func Check(g *Group, opts Options) []Finding {
+	found, _ := Look(g, opts)
+	return found
+}
+
+// Look is Check that returns what the model of cloud-init says as well.
+func Look(g *Group, opts Options) ([]Finding, *cloudinit.Result) {
 	p := &pass{g: g, opts: opts, maps: make([]contentMap, len(g.Parts)), mapped: make([]bool, len(g.Parts))}
 	if opts.Version == (cloudinit.Version{}) {
 		p.opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
 	}
+	p.result = cloudinit.ReadParts(nil, g.Role, g.Parts, p.opts.Options)
 	p.checkGroup()
 	if len(g.Parts) > 0 {
-		p.result = cloudinit.ReadParts(nil, g.Role, g.Parts, p.opts.Options)
 		p.collect()
 		p.checkLosses()
 		p.checkParts()
@@ -68,7 +76,7 @@ func Check(g *Group, opts Options) []Finding {
 		p.checkDriver()
 		p.checkWarmPool()
 	}
-	return p.settle()
+	return p.settle(), p.result
 }
 
 // settle sorts findings, and drops those that are switched off or said already.
@@ -211,6 +219,7 @@ func (p *pass) add(code string, pos report.Position, message string, options ...
 	for _, o := range options {
 		o(&f)
 	}
+	f.settle()
 	p.found = append(p.found, f)
 }
 

@@ -12,6 +12,7 @@ import (
 // checkLosses says what the model of cloud-init says is lost.
 func (p *pass) checkLosses() {
 	for _, l := range p.result.Lost {
+		first := len(p.found)
 		switch l.Kind {
 		case cloudinit.LostAll:
 			p.add("KH027", p.place(l.At), "none of the user data takes effect, nodeup.sh neither: "+l.Why, wholePart(l.At.Part))
@@ -39,6 +40,7 @@ func (p *pass) checkLosses() {
 		case cloudinit.Unpredictable:
 			p.add("KH016", p.place(l.At), fmt.Sprintf("what becomes of part %q cannot be told: %s", l.Name, l.Why), wholePart(l.At.Part))
 		}
+		p.lost(l, first)
 	}
 }
 
@@ -47,7 +49,11 @@ func (p *pass) by(at cloudinit.At, words string) string {
 	if at.Part < 0 || !p.theirs(at.Part) {
 		return ""
 	}
-	return words + " " + p.place(at).String()
+	pos := p.place(at)
+	if pos.Line == 0 {
+		return ""
+	}
+	return words + " " + pos.String()
 }
 
 func (p *pass) lostPart(l cloudinit.Loss) {

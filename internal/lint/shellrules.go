@@ -129,7 +129,11 @@ func waitsForInit(images []string) bool {
 // checkWaits looks for waiting for cloud-init from within it.
 func checkWaits(p adder, s *shellText, c *command, pos report.Position) {
 	if c.Is("cloud-init") && c.Has("status") && c.Has("--wait", "-w") {
-		p.add("KH063", pos, "cloud-init status --wait waits for cloud-init, which waits for this: a deadlock, on a reboot at the latest")
+		var opts []option
+		if s.everyBoot() {
+			opts = append(opts, effect(NeverJoins)) // nodeup.sh comes after it
+		}
+		p.add("KH063", pos, "cloud-init status --wait waits for cloud-init, which waits for this: a deadlock, on a reboot at the latest", opts...)
 	}
 }
 

@@ -63,7 +63,7 @@ func (p *pass) checkWarmPool() {
 	}
 	if wait.Total > timeout {
 		p.add("KH085", pos, fmt.Sprintf("nodeup of %q may wait %s for hooks, most of it for %s, and the warm pool terminates a machine that takes longer than %s: then another is launched, and so on",
-			p.g.Name, plain(wait.Total), wait.Slowest.Name, plain(timeout)))
+			p.g.Name, report.Duration(wait.Total), wait.Slowest.Name, report.Duration(timeout)))
 	}
 }
 
@@ -78,16 +78,4 @@ func (p *pass) beforeNodeup(wait waits.Wait) string {
 		}
 	}
 	return ""
-}
-
-// plain prints a duration without its zeros: "1h11m12s", "10m".
-func plain(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

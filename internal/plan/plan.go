@@ -49,6 +49,8 @@ type Group struct {
 	Size *budget.Result
 	// Skipped says why selected hooks are not given to the group, "" when they are. The group then stays as it is.
 	Skipped string
+	// Brief is what becomes of the nodes, where Briefs has looked.
+	Brief Brief
 
 	asIs  bool // nobody said anything about its hooks
 	diffs *diffs

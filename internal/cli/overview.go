@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/waits"
+)
+
+// said is one verdict, and the instance groups that have it.
+type said struct {
+	text   string
+	bad    bool
+	groups []string
+}
+
+// verdicts returns what becomes of the groups that change, and of those whose nodes do not join or lose something: what is
+// the same of several groups once.
+func verdicts(out *plan.Output) []*said {
+	var all []*said
+	known := map[string]*said{}
+	label := out.Labels()
+	for _, g := range out.Groups {
+		v := g.Brief.Verdict
+		if !g.Changes() && !v.Bad() {
+			continue
+		}
+		text := v.String()
+		if known[text] == nil {
+			known[text] = &said{text: text, bad: v.Bad()}
+			all = append(all, known[text])
+		}
+		known[text].groups = append(known[text].groups, label(g))
+	}
+	return all
+}
+
+// printVerdicts prints them, a line each.
+func printVerdicts(w io.Writer, out *plan.Output) {
+	color := colored(w)
+	for _, s := range verdicts(out) {
+		text := report.OneLine(s.text)
+		if s.bad && color {
+			text = "\x1b[31m" + text + "\x1b[0m"
+		}
+		fmt.Fprintf(w, "  %s: %s\n", report.OneLine(someGroups(s.groups)), text)
+	}
+}
+
+// oneVerdict is the verdict over a group for the cell of a table: why it is so stands elsewhere.
+func oneVerdict(g *plan.Group) string {
+	v := g.Brief.Verdict
+	if v.Bad() {
+		return v.Label()
+	}
+	return v.String()
+}
+
+// printOverview prints a row for each group: what becomes of its nodes, how long they may take, how large the user data is.
+// What is wrong follows in full.
+func printOverview(w io.Writer, out *plan.Output) error {
+	label := out.Labels()
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "INSTANCE GROUP\tOUTCOME\tKUBELET WAITS\tSIZE")
+	for _, g := range out.Groups {
+		b := g.Brief
+		size := ""
+		if b.Size != nil && b.Size.Limit.Bytes > 0 {
+			size = fmt.Sprintf("%d %%", b.Size.Percent())
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", report.OneLine(label(g)), oneVerdict(g), atMost(b.Kubelet), size)
+	}
+	fmt.Fprintln(t)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	bad := false
+	for _, s := range verdicts(out) {
+		if s.bad {
+			bad = true
+			fmt.Fprintf(w, "%s: %s\n", report.OneLine(someGroups(s.groups)), report.OneLine(s.text))
+		}
+	}
+	if bad {
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// atMost is how long something waits in the worst case, "" when it does not wait.
+func atMost(w waits.Wait) string {
+	if w.Total == 0 {
+		return ""
+	}
+	return "at most " + report.Duration(w.Total)
+}

@@ -1,0 +1,71 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Effect is what an error means for the nodes, as far as it is certain.
+type Effect int
+
+const (
+	NoEffect   Effect = iota // it depends, or nothing is lost
+	Loses                    // something of the user data does not arrive, or does not run
+	TooLarge                 // the cloud refuses the user data
+	HookFails                // a hook that the kubelet waits for cannot succeed
+	NeverJoins               // no machine comes as far as nodeup
+)
+
+// effects of errors that mean the same wherever they are found. What is lost has its effect from checkLosses.
+var effects = map[string]Effect{
+	"KH001": NeverJoins, // kops refuses the instance group
+	"KH008": Loses,
+	"KH012": NeverJoins,
+	"KH027": NeverJoins,
+	"KH034": NeverJoins, // the boot hangs
+	"KH037": NeverJoins, // the boot hangs
+	"KH082": TooLarge,
+}
+
+func effect(e Effect) option { return func(f *Finding) { f.Effect = e } }
+
+// settle gives an error the effect that its rule has.
+func (f *Finding) settle() {
+	if f.Severity == report.Error {
+		f.Effect = max(f.Effect, effects[f.Code])
+	}
+}
+
+// lost gives the findings about a loss, those from number first on, their effect.
+func (p *pass) lost(l cloudinit.Loss, first int) {
+	imageOwn := l.At.Part < 0 && l.Name == ""
+	if l.Kind == cloudinit.Changed || l.Kind == cloudinit.Unpredictable || imageOwn {
+		return
+	}
+	for i := first; i < len(p.found); i++ {
+		p.found[i].Effect = max(p.found[i].Effect, Loses)
+	}
+}
+
+// lackScripts says whether a list of the modules of cloud-init's last stage lacks the one that runs scripts.
+func lackScripts(modules *pyyaml.Value) bool {
+	return modules.IsSequence() && !slices.ContainsFunc(modules.Items, func(m *pyyaml.Value) bool {
+		if m.IsSequence() && len(m.Items) > 0 {
+			m = m.Items[0]
+		}
+		return strings.ReplaceAll(m.Str, "_", "-") == "scripts-user"
+	})
+}
+
+// fails gives errors for which a hook cannot succeed their effect: it waits for itself, or the shell cannot read it.
+func (p *hookPass) fails(f *Finding) {
+	holds := (p.h.Phase == hookspec.PreNodeup || p.h.Phase == hookspec.PreKubelet) && !p.h.Continue
+	if holds && f.Severity == report.Error && (f.Code == "KH039" || f.Code == "KH060") {
+		f.Effect = HookFails
+	}
+}

@@ -1,0 +1,150 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/kops/pkg/apis/kops"
+
+	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/verdict"
+	"kopshook.dev/kopshook/internal/waits"
+)
+
+// Look is what there is to say of a group's user data as merging makes it.
+type Look struct {
+	Parts    []cloudinit.Part
+	Result   *cloudinit.Result // what cloud-init does with it
+	Findings []lint.Finding    // of lint
+	Hooks    []waits.Hook      // that arrive, or are to
+	Archive  []generator.File  // what the parts name in a bucket, nil where the specs that make it are not given
+	Size     *budget.Result
+	Verdict  verdict.Verdict
+}
+
+// Looker looks at groups. Its zero value is ready to use; what it finds of a hook it finds once for all groups.
+type Looker struct {
+	Options cloudinit.Options
+	Sources map[string][]byte // the files, for places inside of parts; nil for none
+
+	hooks map[string][]lint.Finding
+	known map[string]Brief
+}
+
+// Brief is the part of a look that lists of groups show.
+type Brief struct {
+	Verdict verdict.Verdict
+	Kubelet waits.Wait     // how long the kubelet may wait
+	Size    *budget.Result // nil without user data
+}
+
+// Look looks at a group.
+func (l *Looker) Look(g *Group) (*Look, error) {
+	seen := &Look{Parts: g.Merged(), Size: g.Size}
+	if seen.Size == nil {
+		var err error
+		if seen.Size, err = g.Measure(); err != nil {
+			return nil, fmt.Errorf("instance group %s: %w", g.Name, err)
+		}
+	}
+	var err error
+	if seen.Archive, err = g.archiveOf(seen.Parts); err != nil {
+		return nil, fmt.Errorf("instance group %s: %w", g.Name, err)
+	}
+	seen.Findings, seen.Result = lint.Look(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Sources[g.Manifest.Name],
+		Parts: seen.Parts, Size: seen.Size}, lint.Options{Options: l.Options})
+	seen.Hooks = waits.Find(seen.Result, seen.Archive)
+	seen.Verdict = verdict.Of(verdict.Facts{Role: g.Role, Result: seen.Result, Hooks: seen.Hooks, Size: seen.Size,
+		Findings: slices.Concat(seen.Findings, l.ofHooks(g))})
+	return seen, nil
+}
+
+// ofHooks returns the findings about the group's hooks that mean something for its nodes.
+func (l *Looker) ofHooks(g *Group) []lint.Finding {
+	if l.hooks == nil {
+		l.hooks = map[string][]lint.Finding{}
+	}
+	var all []lint.Finding
+	for i := range g.Hooks {
+		key := g.hookIDs[i] + " " + g.Object.Spec.Image
+		found, ok := l.hooks[key]
+		if !ok {
+			h := &g.Hooks[i]
+			found = lint.CheckHook(&lint.Hook{Resolved: h, Images: []string{g.Object.Spec.Image}, Source: l.Sources[h.Doc.File]})
+			found = slices.DeleteFunc(found, func(f lint.Finding) bool { return f.Effect == lint.NoEffect })
+			l.hooks[key] = found
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// Brief looks at a group. Groups with the same hooks and no parts of the user's own are looked at once.
+func (l *Looker) Brief(g *Group) (Brief, error) {
+	if len(g.Object.Spec.AdditionalUserData) == 0 && len(g.Parts) == 0 {
+		return Brief{Verdict: verdict.Of(verdict.Facts{Role: g.Role, Result: &cloudinit.Result{}})}, nil
+	}
+	key := ""
+	if len(g.Own()) == 0 && !g.Stays() {
+		key = g.sizeKey(g.sizeInput()) + " " + g.Object.Spec.Image + " " + g.Unsupported()
+		if b, ok := l.known[key]; ok {
+			return b, nil
+		}
+	}
+	seen, err := l.Look(g)
+	if err != nil {
+		return Brief{}, err
+	}
+	b := Brief{Verdict: seen.Verdict, Kubelet: waits.Kubelet(seen.Hooks), Size: seen.Size}
+	if key != "" {
+		if l.known == nil {
+			l.known = map[string]Brief{}
+		}
+		l.known[key] = b
+	}
+	return b, nil
+}
+
+// Briefs is a check that sets the Brief of all groups. It has nothing to say itself.
+func Briefs(out *Output) {
+	l := Looker{Sources: out.Input.Sources}
+	for _, g := range out.Groups {
+		var err error
+		if g.Brief, err = l.Brief(g); err != nil {
+			out.Report.AddError(g.position(), "", err)
+		}
+	}
+}
+
+// archiveOf returns what the parts name in a bucket, where the specs that make it are given; else nil.
+func (g *Group) archiveOf(parts []cloudinit.Part) ([]generator.File, error) {
+	o, err := g.Archive()
+	if err != nil || o == nil {
+		return nil, err
+	}
+	named := slices.ContainsFunc(parts, func(p cloudinit.Part) bool {
+		url, sum, ok := generator.InBucket(p.Content)
+		return ok && url == o.URL && sum == o.SHA256
+	})
+	if !named {
+		return nil, nil
+	}
+	return o.Files()
+}
+
+// GroupOfUserData is a group that stands for one machine's user data: kops' script, nil for a bastion's, and other parts.
+func GroupOfUserData(nodeup []byte, parts []cloudinit.Part) *Group {
+	role := kops.InstanceGroupRoleNode
+	if nodeup == nil {
+		role = kops.InstanceGroupRoleBastion
+	}
+	ig := &kops.InstanceGroup{Spec: kops.InstanceGroupSpec{Role: role}}
+	for _, p := range parts {
+		ig.Spec.AdditionalUserData = append(ig.Spec.AdditionalUserData, kops.UserData(p))
+	}
+	return &Group{Group: &instancegroups.Group{Role: string(role), Object: ig}, Manifest: &Manifest{}, Nodeup: nodeup, asIs: true}
+}

@@ -1,0 +1,174 @@
+// Package verdict says in a few words what becomes of the machines of an instance group.
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/budget"
+	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/waits"
+)
+
+// Kind is what becomes of the machines.
+type Kind string
+
+const (
+	Joins    Kind = "joins"       // when the hooks that the kubelet waits for succeed
+	Loses    Kind = "loses"       // they join, and not all of the user data arrives or runs
+	TooLarge Kind = "too-large"   // the cloud refuses the user data
+	Never    Kind = "never-joins" // none becomes a node
+)
+
+// Verdict is what becomes of the machines of an instance group, and why. The zero value knows nothing: it is of user data
+// that kops has nothing to do with.
+type Verdict struct {
+	Kind Kind `json:"kind"`
+	// Why says more, unless they join; of things lost, about the first. It does not name the group: groups with the same fault have the same.
+	Why   string `json:"why,omitempty"`
+	Place string `json:"place,omitempty"` // file:line of what is to blame, where it is in a file of the user's
+	Lost  int    `json:"lost,omitempty"`  // how many things do not arrive or do not run
+	Hooks int    `json:"hooks"`           // how many the kubelet waits for
+
+	// NodeupRuns says of machines that never join that nodeup.sh runs all the same: it is a hook that holds the kubelet back.
+	NodeupRuns bool `json:"-"`
+
+	bastion bool
+	unsure  string // when it may be too large: by how much
+}
+
+// Facts are what a verdict goes by.
+type Facts struct {
+	Role     string
+	Result   *cloudinit.Result
+	Findings []lint.Finding // about the user data and about its hooks
+	Hooks    []waits.Hook
+	Size     *budget.Result // nil when it is not known
+}
+
+// Of is the verdict over facts. What a comment in the user's file switches off is in none of the findings, and does not count.
+func Of(f Facts) Verdict {
+	v := Verdict{Kind: Joins, bastion: f.Role == "Bastion"}
+	worst := &lint.Finding{}
+	for i := range f.Findings {
+		found := &f.Findings[i]
+		if found.Effect == lint.Loses {
+			v.Lost++
+		}
+		if found.Effect > worst.Effect {
+			worst = found
+		}
+	}
+	missing := ""
+	for i := range f.Hooks {
+		h := &f.Hooks[i]
+		if h.Holds() {
+			v.Hooks++
+		}
+		if h.Holds() && h.Missing && missing == "" {
+			missing = fmt.Sprintf("hook %q does not arrive on the node", h.Name)
+		}
+	}
+	if v.Lost == 0 && len(f.Result.Lost) > 0 {
+		missing = "" // comments say that nothing is lost on the user's image
+	}
+	switch {
+	case worst.Effect == lint.NeverJoins:
+		v.Kind = Never
+		v.blame(worst, "")
+	case missing != "":
+		v.Kind, v.NodeupRuns, v.Why = Never, true, missing
+		if worst.Effect == lint.Loses {
+			v.blame(worst, missing+": ")
+		}
+	case worst.Effect == lint.HookFails:
+		v.Kind, v.NodeupRuns = Never, true
+		v.blame(worst, "")
+	case worst.Effect == lint.TooLarge:
+		v.Kind, v.Why = TooLarge, f.Size.Takes()
+	case worst.Effect == lint.Loses:
+		v.Kind = Loses
+		v.blame(worst, "")
+	}
+	if f.Size != nil && f.Size.Verdict == budget.MayNotFit {
+		v.unsure = f.Size.Takes()
+	}
+	return v
+}
+
+// OfOther is the verdict over user data that kops did not write: nothing is known of it but what cloud-init does with it.
+func OfOther(r *cloudinit.Result) Verdict {
+	if l := r.Fatal(); l != nil {
+		return Verdict{Kind: Never, Why: l.Why}
+	}
+	return Verdict{}
+}
+
+func (v *Verdict) blame(f *lint.Finding, before string) {
+	v.Why = before + strings.TrimSuffix(f.Message, ": the node never joins")
+	if f.Col > 0 { // else it is the group's own line
+		v.Place = report.Position{File: f.File, Line: f.Line}.String()
+	}
+}
+
+// Bad says whether the machines do not join, or lack something.
+func (v Verdict) Bad() bool { return v.Kind != Joins && v.Kind != "" }
+
+// Label is the verdict in two or three words: "never joins", "too large", "loses 2", "joins".
+func (v Verdict) Label() string {
+	switch v.Kind {
+	case Never:
+		if v.bastion {
+			return "never comes up"
+		}
+		return "never joins"
+	case TooLarge:
+		return "too large"
+	case Loses:
+		return fmt.Sprintf("loses %d", v.Lost)
+	case Joins:
+		if v.bastion {
+			return "boots"
+		}
+		return "joins"
+	}
+	return ""
+}
+
+// String is the verdict in a sentence: "joins when its 2 hooks succeed", "never joins: ...".
+func (v Verdict) String() string {
+	s := v.Label()
+	switch v.Kind {
+	case Loses:
+		s += " " + things(v.Lost)
+	case Joins:
+		switch {
+		case v.Hooks == 1:
+			s += " when its hook succeeds"
+		case v.Hooks > 1:
+			s += fmt.Sprintf(" when its %d hooks succeed", v.Hooks)
+		}
+		if v.unsure != "" {
+			s += ", unless the user data is too large: " + v.unsure
+		}
+	}
+	if v.Why != "" {
+		s += ": " + v.Why
+	}
+	if v.Place != "" {
+		s += " (" + v.Place + ")"
+	}
+	if v.Kind == Loses && v.Lost > 1 {
+		s += fmt.Sprintf("; and %d more", v.Lost-1)
+	}
+	return s
+}
+
+func things(n int) string {
+	if n == 1 {
+		return "thing"
+	}
+	return "things"
+}
