@@ -39,9 +39,7 @@ Example:
 			rows := listRows(out.Input.Specs, groups)
 			switch format := c.String("output"); format {
 			case "text":
-				if err := printOverview(c.App.Writer, out); err != nil {
-					return err
-				}
+				printOverview(c.App.Writer, out)
 				return printMatrix(c.App.Writer, groups, rows)
 			case "json":
 				return printJSON(c.App.Writer, rows)

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"kopshook.dev/kopshook/internal/plan"
@@ -61,22 +63,23 @@ func oneVerdict(g *plan.Group) string {
 
 // printOverview prints a row for each group: what becomes of its nodes, how long they may take, how large the user data is.
 // What is wrong follows in full.
-func printOverview(w io.Writer, out *plan.Output) error {
+func printOverview(w io.Writer, out *plan.Output) {
 	label := out.Labels()
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var b bytes.Buffer
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "INSTANCE GROUP\tOUTCOME\tKUBELET WAITS\tSIZE")
 	for _, g := range out.Groups {
-		b := g.Brief
 		size := ""
-		if b.Size != nil && b.Size.Limit.Bytes > 0 {
-			size = fmt.Sprintf("%d %%", b.Size.Percent())
+		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
+			size = fmt.Sprintf("%d %%", s.Percent())
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", report.OneLine(label(g)), oneVerdict(g), atMost(b.Kubelet), size)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", report.OneLine(label(g)), oneVerdict(g), atMost(g.Brief.Kubelet), size)
 	}
-	fmt.Fprintln(t)
-	if err := t.Flush(); err != nil {
-		return err
+	t.Flush()
+	for l := range strings.Lines(b.String()) {
+		fmt.Fprintln(w, strings.TrimRight(l, " \n"))
 	}
+	fmt.Fprintln(w)
 	bad := false
 	for _, s := range verdicts(out) {
 		if s.bad {
@@ -87,7 +90,6 @@ func printOverview(w io.Writer, out *plan.Output) error {
 	if bad {
 		fmt.Fprintln(w)
 	}
-	return nil
 }
 
 // atMost is how long something waits in the worst case, "" when it does not wait.
