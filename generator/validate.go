@@ -3,6 +3,7 @@ package generator
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -37,129 +38,149 @@ func validate(ig InstanceGroup, hooks []Hook) error {
 	return errors.Join(problems...)
 }
 
-func (h *Hook) problems() (list []string) {
-	complain := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+// complaints are what is wrong with a hook.
+type complaints []string
 
+func (c *complaints) add(format string, args ...any) { *c = append(*c, fmt.Sprintf(format, args...)) }
+
+func (h *Hook) problems() []string {
+	var c complaints
 	if !isDNSLabel(h.Name) {
-		complain("its name is no DNS label")
+		c.add("its name is not a DNS label")
 	}
 	if phaseIndex(h.Phase) < 0 {
-		complain("phase %q is none of %v", h.Phase, phases)
+		c.add("phase %q is none of %v", h.Phase, phases)
 	}
 	if h.Weight < -400 || h.Weight > 499 {
-		complain("weight %d is not within -400..499", h.Weight)
+		c.add("weight %d is not within -400..499", h.Weight)
 	}
-	for name, value := range h.Env {
-		if !isVariable(name) || strings.HasPrefix(name, "KOPSHOOK_") {
-			complain("environment variable %q: not a name that a hook may set", name)
-		}
-		if strings.Contains(value, "\x00") || !utf8.ValidString(value) {
-			complain("environment variable %q: its value holds a NUL, or is not UTF-8", name)
-		}
-	}
-	slices.Sort(list) // Env is a map
+	h.checkEnv(&c)
 	if err := checkCloudConfig(h.CloudConfig); err != nil {
-		complain("%v", err)
+		c.add("%v", err)
 	}
-	names := map[string]bool{}
+	h.checkScriptNames(&c)
+	if h.OncePerImage && (h.EveryBoot || h.CloudConfig != nil || h.Phase != PreNodeup && h.Phase != PreKubelet) {
+		c.add("once per image goes with phases pre-nodeup and pre-kubelet only, and without cloudConfig")
+	}
+	if h.Phase == Boot {
+		return append(c, h.bootProblems()...)
+	}
+	h.checkAttempts(&c)
+	for _, u := range h.Before {
+		if !isUnitName(u) || u == kubelet {
+			c.add("before: %q: not a unit that can wait for a hook", u)
+		}
+	}
+	h.checkFiles(&c)
+	return c
+}
+
+func (h *Hook) checkEnv(c *complaints) {
+	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
+		if !isVariable(name) || strings.HasPrefix(name, "KOPSHOOK_") {
+			c.add("environment variable %q: not a name that a hook may set", name)
+		}
+		if value := h.Env[name]; strings.Contains(value, "\x00") || !utf8.ValidString(value) {
+			c.add("environment variable %q: its value holds a NUL, or is not UTF-8", name)
+		}
+	}
+}
+
+func (h *Hook) checkScriptNames(c *complaints) {
+	names := map[string]bool{"verify": h.Verify != nil, "files": len(h.Files)+len(h.DropIns) > 0}
 	for _, s := range h.Scripts {
 		switch {
 		case !isFileName(s.Name):
-			complain("script %q: not a file name", s.Name)
-		case names[s.Name] || s.Name == "verify" && h.Verify != nil || s.Name == "files" && len(h.Files)+len(h.DropIns) > 0:
-			complain("script %q: another file of the hook has that name, rename it", s.Name)
+			c.add("script %q: not a file name", s.Name)
+		case names[s.Name]:
+			c.add("script %q: another file of the hook has that name, rename it", s.Name)
 		}
 		names[s.Name] = true
 	}
-	if h.OncePerImage && (h.EveryBoot || h.CloudConfig != nil || h.Phase != PreNodeup && h.Phase != PreKubelet) {
-		complain("once per image goes with phases pre-nodeup and pre-kubelet only, and without cloudConfig")
-	}
-	if h.Phase == Boot {
-		return append(list, h.bootProblems()...)
-	}
+}
+
+func (h *Hook) checkAttempts(c *complaints) {
 	if h.Attempts < 1 {
-		complain("attempts is %d, at least 1 is needed", h.Attempts)
+		c.add("attempts is %d, at least 1 is needed", h.Attempts)
 	}
-	if h.Timeout <= 0 || h.RetryDelay < 0 {
-		complain("timeout %v and retryDelay %v: one of them is too small", h.Timeout, h.RetryDelay)
+	if h.Timeout <= 0 {
+		c.add("timeout %v must be positive", h.Timeout)
 	}
-	for _, u := range h.Before {
-		if !isUnitName(u) || u == kubelet {
-			complain("before: %q: not a unit that can wait for a hook", u)
-		}
+	if h.RetryDelay < 0 {
+		c.add("retryDelay %v must not be negative", h.RetryDelay)
 	}
 	for _, code := range h.RebootExitCodes {
 		if code < 1 || code > 255 {
-			complain("rebootExitCodes: %d is not within 1..255", code)
+			c.add("rebootExitCodes: %d is not within 1..255", code)
 		}
 	}
+}
+
+func (h *Hook) checkFiles(c *complaints) {
 	paths := map[string]bool{}
 	for _, f := range h.Files {
 		if paths[f.Path] {
-			complain("file %q is there twice", f.Path)
+			c.add("file %q is there twice", f.Path)
 		}
 		paths[f.Path] = true
 		for _, problem := range f.problems() {
-			complain("file %q: %s", f.Path, problem)
+			c.add("file %q: %s", f.Path, problem)
 		}
 	}
 	units := map[string]bool{}
 	for _, d := range h.DropIns {
 		if !isUnitName(d.Unit) || !utf8.ValidString(d.Content) {
-			complain("drop-in for %q: not the name of a unit, or not text", d.Unit)
+			c.add("drop-in for %q: not the name of a unit, or not text", d.Unit)
 		}
 		if units[d.Unit] {
-			complain("drop-in for %q is there twice: make them one", d.Unit)
+			c.add("drop-in for %q is there twice: make them one", d.Unit)
 		}
 		units[d.Unit] = true
 	}
-	return list
 }
 
 // bootProblems returns what does not go with a hook that is a bootcmd.
-func (h *Hook) bootProblems() (list []string) {
+func (h *Hook) bootProblems() (c complaints) {
 	if len(h.Scripts) != 1 {
-		list = append(list, fmt.Sprintf("it has %d scripts: one of phase boot has one", len(h.Scripts)))
+		c.add("it has %d scripts: one of phase boot has one", len(h.Scripts))
 	}
 	for _, s := range h.Scripts {
 		if !utf8.Valid(s.Content) || strings.Contains(string(s.Content), "\x00") {
-			list = append(list, "its script is not text: a bootcmd carries nothing else")
+			c.add("its script is not text: a bootcmd carries nothing else")
 		}
 	}
 	if len(h.Files)+len(h.DropIns)+len(h.Before)+len(h.RebootExitCodes) > 0 || h.Verify != nil || h.Compress || h.CleanUp {
-		list = append(list, "phase boot takes a script, env and weight only: it runs before files are written, without the runner")
+		c.add("phase boot takes a script, env and weight only: it runs before files are written, without the runner")
 	}
-	return list
+	return c
 }
 
-func (f *File) problems() (list []string) {
-	complain := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
-
+func (f *File) problems() (c complaints) {
 	if !strings.HasPrefix(f.Path, "/") || strings.HasSuffix(f.Path, "/") || hasControl(f.Path) {
-		complain("its path is not absolute, or ends with a slash, or holds control characters")
+		c.add("its path is not absolute, or ends with a slash, or holds control characters")
 	}
 	if f.Mode > 0o7777 {
-		complain("mode %o is above 7777", f.Mode)
+		c.add("mode %o is above 7777", f.Mode)
 	}
 	user, group, _ := strings.Cut(f.Owner, ":")
 	if !isSafeName(user) || !isSafeName(group) || user[0] == '-' || group[0] == '-' {
-		complain("owner %q is not USER:GROUP", f.Owner)
+		c.add("owner %q is not USER:GROUP", f.Owner)
 	}
 	if len(f.URLs) == 0 {
-		return list
+		return c
 	}
 	if len(f.SHA256) != 64 || strings.Trim(strings.ToLower(f.SHA256), "0123456789abcdef") != "" {
-		complain("sha256 %q is not 64 hexadecimal digits", f.SHA256)
+		c.add("sha256 %q is not 64 hexadecimal digits", f.SHA256)
 	}
 	for _, s := range f.URLs {
 		u, err := url.Parse(s)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || hasControl(s) {
-			complain("url %q is no http or https URL", s)
+			c.add("url %q is not an http or https URL", s)
 		} else if u.User != nil {
-			complain("url of %q holds a user or password", u.Host)
+			c.add("url of %q holds a user or password", u.Host)
 		}
 	}
-	return list
+	return c
 }
 
 func isDNSLabel(s string) bool {

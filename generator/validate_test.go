@@ -12,18 +12,21 @@ func TestGenerateRefuses(t *testing.T) {
 		change func(h *Hook)
 		want   string
 	}{
-		"a name that is no DNS label":    {change: func(h *Hook) { h.Name = "X;y" }, want: `hook "X;y": its name is no DNS label`},
+		"a name that is not a DNS label": {change: func(h *Hook) { h.Name = "X;y" }, want: `hook "X;y": its name is not a DNS label`},
 		"an unknown phase":               {change: func(h *Hook) { h.Phase = "never" }, want: `phase "never" is none of [boot `},
 		"a weight beyond its limits":     {change: func(h *Hook) { h.Weight = 500 }, want: "weight 500 is not within -400..499"},
 		"no attempts":                    {change: func(h *Hook) { h.Attempts = 0 }, want: "attempts is 0"},
-		"no timeout":                     {change: func(h *Hook) { h.Timeout = 0 }, want: "one of them is too small"},
+		"no timeout":                     {change: func(h *Hook) { h.Timeout = 0 }, want: "timeout 0s must be positive"},
 		"our variables":                  {change: func(h *Hook) { h.Env = map[string]string{"KOPSHOOK_X": ""} }, want: `"KOPSHOOK_X": not a name that a hook may set`},
 		"a variable with a NUL":          {change: func(h *Hook) { h.Env = map[string]string{"X": "\x00"} }, want: "holds a NUL"},
 		"a script that is a path":        {change: func(h *Hook) { h.Scripts[0].Name = "../x" }, want: `script "../x": not a file name`},
 		"two scripts of one name":        {change: func(h *Hook) { h.Scripts = append(h.Scripts, h.Scripts[0]) }, want: "another file of the hook has that name"},
 		"a script in place of verify":    {change: func(h *Hook) { h.Verify = []byte("x"); h.Scripts[0].Name = "verify" }, want: "another file of the hook has that name"},
 		"before: a unit that is none":    {change: func(h *Hook) { h.Before = []string{"a b.service"} }, want: `before: "a b.service": not a unit`},
+		"a weight below its limits":      {change: func(h *Hook) { h.Weight = -401 }, want: "weight -401 is not within -400..499"},
+		"a negative delay":               {change: func(h *Hook) { h.RetryDelay = -1 }, want: "retryDelay -1ns must not be negative"},
 		"an impossible exit code":        {change: func(h *Hook) { h.RebootExitCodes = []int{256} }, want: "256 is not within 1..255"},
+		"success as an exit code":        {change: func(h *Hook) { h.RebootExitCodes = []int{0} }, want: "0 is not within 1..255"},
 		"a relative path":                {change: func(h *Hook) { h.Files = []File{{Path: "x", Owner: "a:b"}} }, want: `file "x": its path is not absolute`},
 		"a path with a line feed":        {change: func(h *Hook) { h.Files = []File{{Path: "/x\n", Owner: "a:b"}} }, want: "holds control characters"},
 		"a file twice":                   {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b"}, {Path: "/x", Owner: "a:b"}} }, want: `file "/x" is there twice`},
@@ -32,7 +35,7 @@ func TestGenerateRefuses(t *testing.T) {
 		"a mode of five digits":          {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", Mode: 0o10000}} }, want: "mode 10000 is above 7777"},
 		"a download without checksum":    {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://a/b"}}} }, want: "is not 64 hexadecimal digits"},
 		"a download with a password":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://u:p@a/b"}}} }, want: `url of "a" holds a user or password`},
-		"a download of a local file":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"file:///etc/shadow"}}} }, want: "is no http or https URL"},
+		"a download of a local file":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"file:///etc/shadow"}}} }, want: "is not an http or https URL"},
 		"a drop-in for a path":           {change: func(h *Hook) { h.DropIns = []DropIn{{Unit: "../x.service"}} }, want: "not the name of a unit"},
 		"cloudConfig that merges":        {change: func(h *Hook) { h.CloudConfig = yamlNode(t, "merge_how: x") }, want: "cloudConfig says merge_how"},
 		"cloudConfig that is a list":     {change: func(h *Hook) { h.CloudConfig = yamlNode(t, "[x]") }, want: "cloudConfig is not a mapping"},
@@ -68,6 +71,23 @@ func TestGenerateRefuses(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestGenerateTakesWhatIsExactlyAtTheLimits(t *testing.T) {
+	for name, change := range map[string]func(h *Hook){
+		"weight":             func(h *Hook) { h.Weight = 499 },
+		"negative weight":    func(h *Hook) { h.Weight = -400 },
+		"one attempt, soon":  func(h *Hook) { h.Attempts, h.RetryDelay = 1, 0 },
+		"exit codes":         func(h *Hook) { h.RebootExitCodes = []int{1, 255} },
+		"a mode of all bits": func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", Mode: 0o7777}} },
+		"a long name":        func(h *Hook) { h.Name = strings.Repeat("a", 63) },
+	} {
+		h := newHook("x", PreNodeup, "#!/bin/sh\n")
+		change(&h)
+		if _, err := Generate(gpuGroup, "v1", []Hook{h}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // aliasBomb expands to a billion values.

@@ -138,62 +138,80 @@ func (s *seen) write(run *cloudinit.Run) {
 	s.files[f.path] = f
 }
 
-// addHooks adds what hooks do, and looks whether all that they need arrives on the node as the generator made it.
-func (p *Proof) addHooks(s *seen, r *cloudinit.Result, kept int, then Then) {
-	written := map[string]string{}
-	commands := ""
+// arrived is what a node gets of the parts that kopshook made.
+type arrived struct {
+	written  map[string]string // files, by path
+	commands string            // of bootcmd
+}
+
+// arrivedFrom returns what comes of the parts from number kept on.
+func arrivedFrom(r *cloudinit.Result, kept int) arrived {
+	a := arrived{written: map[string]string{}}
 	for _, run := range r.Runs {
 		switch {
 		case run.Part >= kept && run.File != nil:
-			written[run.File.Path] = run.Content
+			a.written[run.File.Path] = run.Content
 		case run.What == "bootcmd":
 			for _, item := range run.Items {
-				commands += item.Text + "\n"
+				a.commands += item.Text + "\n"
 			}
 		}
 	}
+	return a
+}
+
+func (a arrived) hasUnit(h generator.Hook) bool {
+	return h.Phase == generator.Boot || a.written["/etc/systemd/system/"+generator.UnitName(h.Name)] != ""
+}
+
+func (a arrived) hasScript(h generator.Hook, s generator.Script) bool {
+	if h.Phase == generator.Boot {
+		return strings.Contains(a.commands, shellQuote(string(s.Content)))
+	}
+	content, ok := a.written["/opt/kopshook/hooks/"+h.Name+"/"+s.Name]
+	return ok && content == string(s.Content)
+}
+
+func (a arrived) hasFile(h generator.Hook, f generator.File) bool {
+	for path, content := range a.written {
+		if strings.HasPrefix(path, "/opt/kopshook/hooks/"+h.Name+"/files/") && content == string(f.Content) {
+			return true
+		}
+	}
+	return false
+}
+
+// addHooks adds what hooks do, and looks whether all that they need arrives on the node as the generator made it.
+func (p *Proof) addHooks(s *seen, r *cloudinit.Result, kept int, then Then) {
 	for _, f := range r.Parts {
 		if f.Part >= kept && f.Lost {
 			p.broken("the part %s is lost", f.Name)
 		}
 	}
-	broken := func(h generator.Hook, what string) {
-		p.broken("%s of hook %s does not arrive as it is", what, h.Name)
-	}
+	on := arrivedFrom(r, kept)
 	hooks := slices.SortedFunc(slices.Values(then.Hooks), func(a, b generator.Hook) int {
 		return cmp.Or(a.Weight-b.Weight, strings.Compare(a.Name, b.Name)) // phases are told by their moments
 	})
 	for _, h := range hooks {
-		if h.Phase != generator.Boot && written["/etc/systemd/system/"+generator.UnitName(h.Name)] == "" {
-			broken(h, "the unit")
-		}
+		p.arrives(h, "the unit", on.hasUnit(h))
 		for _, script := range h.Scripts {
-			content := string(script.Content)
-			if h.Phase == generator.Boot {
-				if !strings.Contains(commands, shellQuote(content)) {
-					broken(h, "the script")
-				}
-			} else if got, ok := written["/opt/kopshook/hooks/"+h.Name+"/"+script.Name]; !ok || got != content {
-				broken(h, "the script")
-			}
+			p.arrives(h, "the script", on.hasScript(h, script))
 			moment := map[generator.Phase]Moment{generator.Boot: EarlyBoot, generator.PreNodeup: BeforeNodeup, generator.PostNodeup: AfterNodeup}[h.Phase]
-			s.runs = append(s.runs, effect{"hook " + h.Name, moment, content, h.EveryBoot || h.Phase == generator.Boot})
+			s.runs = append(s.runs, effect{"hook " + h.Name, moment, string(script.Content), h.EveryBoot || h.Phase == generator.Boot})
 		}
 		for _, f := range h.Files {
-			arrived := false
-			for path, content := range written {
-				arrived = arrived || strings.HasPrefix(path, "/opt/kopshook/hooks/"+h.Name+"/files/") && content == string(f.Content)
-			}
-			if !arrived {
-				broken(h, f.Path)
-			}
 			i := slices.IndexFunc(then.Files, func(n generator.File) bool { return n.Path == f.Path && string(n.Content) == string(f.Content) })
-			if i < 0 {
-				broken(h, f.Path)
-				continue
+			p.arrives(h, f.Path, i >= 0 && on.hasFile(h, f))
+			if i >= 0 {
+				n := then.Files[i]
+				s.files[n.Path] = &file{path: n.Path, content: string(n.Content), mode: n.Mode, owner: n.Owner}
 			}
-			n := then.Files[i]
-			s.files[n.Path] = &file{path: n.Path, content: string(n.Content), mode: n.Mode, owner: n.Owner}
 		}
+	}
+}
+
+func (p *Proof) arrives(h generator.Hook, what string, ok bool) {
+	if !ok {
+		p.broken("%s of hook %s does not arrive as it is", what, h.Name)
 	}
 }

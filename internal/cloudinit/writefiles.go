@@ -247,13 +247,8 @@ func (r *reader) fileContent(e *pyyaml.Value, f *File) (content string, skip boo
 	c := e.Get("content")
 	none := c == nil || c.Kind == pyyaml.Null
 	if r.Version.has(writeFilesHasSource) {
-		if s := e.Get("source"); s != nil && s.Kind != pyyaml.Null {
-			if !s.IsDict() {
-				return "", false, fmt.Errorf("its source is %s", s.Kind.Noun())
-			}
-			if uri := s.Get("uri"); uri.Truth() {
-				f.URL = uri.String()
-			}
+		if f.URL, err = sourceURL(e); err != nil {
+			return "", false, err
 		}
 		if none {
 			return "", f.URL != "" && r.OfflineSources, nil
@@ -272,25 +267,47 @@ func (r *reader) fileContent(e *pyyaml.Value, f *File) (content string, skip boo
 		}
 		return "", false, nil // writing it fails
 	}
-	content = c.Str
+	content, err = decode(c, steps)
+	return content, false, err
+}
+
+// decode undoes an encoding.
+func decode(c *pyyaml.Value, steps []string) (string, error) {
+	content := c.Str
 	for _, step := range steps {
 		switch step {
 		case "base64":
 			b, ok := pyyaml.DecodeBase64(content)
 			if c.IsString() && !isASCII(content) || !ok {
-				return "", false, fmt.Errorf("its content is not base64")
+				return "", fmt.Errorf("its content is not base64")
 			}
 			content = string(b)
 		case "gzip":
 			if c.IsString() && len(steps) == 1 && !utf8.ValidString(content) {
-				return "", false, fmt.Errorf("its content is not compressed by gzip")
+				return "", fmt.Errorf("its content is not compressed by gzip")
 			}
+			var err error
 			if content, err = gunzip(content); err != nil {
-				return "", false, fmt.Errorf("its content is not compressed by gzip: %v", err)
+				return "", fmt.Errorf("its content is not compressed by gzip: %v", err)
 			}
 		}
 	}
-	return content, false, nil
+	return content, nil
+}
+
+// sourceURL returns where the entry's source: is, "" without one.
+func sourceURL(e *pyyaml.Value) (string, error) {
+	s := e.Get("source")
+	if s == nil || s.Kind == pyyaml.Null {
+		return "", nil
+	}
+	if !s.IsDict() {
+		return "", fmt.Errorf("its source is %s", s.Kind.Noun())
+	}
+	if uri := s.Get("uri"); uri.Truth() {
+		return uri.String(), nil
+	}
+	return "", nil
 }
 
 // decoding returns how an encoding is undone (cloudinit/config/cc_write_files.py:138). Unknown ones are plain text.

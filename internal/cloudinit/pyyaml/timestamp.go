@@ -3,8 +3,10 @@ package pyyaml
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -23,75 +25,28 @@ type timeFields struct {
 	zoneHour, zoneMinute                             string
 }
 
-// splitTime matches a timestamp (yaml/constructor.py:317).
+// timestamp is the pattern of yaml/constructor.py:317. Few texts have one: it is compiled when it is needed.
+var timestamp = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{4})-([0-9][0-9]?)-([0-9][0-9]?)` +
+		`(?:(?:[Tt]|[ \t]+)([0-9][0-9]?):([0-9][0-9]):([0-9][0-9])(?:\.([0-9]*))?` +
+		`(?:[ \t]*(Z|([-+])([0-9][0-9]?)(?::([0-9][0-9]))?))?)?$`)
+})
+
+// splitTime matches a timestamp.
 func splitTime(s string) (f timeFields, ok bool) {
-	take := func(lo, hi int) string {
-		n := min(span(s, digits), hi)
-		if n < lo {
-			return ""
-		}
-		t := s[:n]
-		s = s[n:]
-		return t
-	}
-	skip := func(c byte) bool {
-		if s == "" || s[0] != c {
-			return false
-		}
-		s = s[1:]
-		return true
-	}
-	if f.year = take(4, 4); f.year == "" || !skip('-') {
+	if span(s, digits) != 4 || len(s) == 4 || s[4] != '-' {
 		return f, false
 	}
-	if f.month = take(1, 2); f.month == "" || !skip('-') {
+	m := timestamp().FindStringSubmatch(s)
+	if m == nil {
 		return f, false
 	}
-	if f.day = take(1, 2); f.day == "" {
-		return f, false
+	f = timeFields{year: m[1], month: m[2], day: m[3], hour: m[4], minute: m[5], second: m[6], fraction: m[7],
+		zone: m[8] != "", zoneHour: m[10], zoneMinute: m[11]}
+	if f.zone && m[9] != "" {
+		f.zoneSign = m[9][0]
 	}
-	if s == "" {
-		return f, true
-	}
-	if n := span(s, " \t"); n > 0 {
-		s = s[n:]
-	} else if !skip('T') && !skip('t') {
-		return f, false
-	}
-	if f.hour = take(1, 2); f.hour == "" || !skip(':') {
-		return f, false
-	}
-	if f.minute = take(2, 2); f.minute == "" || !skip(':') {
-		return f, false
-	}
-	if f.second = take(2, 2); f.second == "" {
-		return f, false
-	}
-	if skip('.') {
-		n := span(s, digits)
-		f.fraction, s = s[:n], s[n:]
-	}
-	if s == "" {
-		return f, true
-	}
-	s = s[span(s, " \t"):]
-	f.zone = true
-	if skip('Z') {
-		return f, s == ""
-	}
-	if s == "" || s[0] != '-' && s[0] != '+' {
-		return f, false
-	}
-	f.zoneSign, s = s[0], s[1:]
-	if f.zoneHour = take(1, 2); f.zoneHour == "" {
-		return f, false
-	}
-	if skip(':') {
-		if f.zoneMinute = take(2, 2); f.zoneMinute == "" {
-			return f, false
-		}
-	}
-	return f, s == ""
+	return f, true
 }
 
 // parseTime makes a date or a datetime (yaml/constructor.py:328). What Python's datetime refuses is an error.
