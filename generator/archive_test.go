@@ -178,6 +178,13 @@ func TestArchiveOnTheNode(t *testing.T) {
 			}
 		}
 	})
+	t.Run("is not done before it is on the disk", func(t *testing.T) {
+		n := start(t)
+		n.write("bin/sync", "#!/bin/sh\n[ -e "+n.path("opt/kopshook/hooks/light/script")+" ] || echo too early >&2\nexit 1\n", 0o755)
+		if out, status := n.unpack(parts[1].Content); status == 0 || out != "" || n.exists("var/lib/kopshook/i-1/.archive") {
+			t.Errorf("status %d: %s", status, out)
+		}
+	})
 	t.Run("nothing, when the gate is not there", func(t *testing.T) {
 		n := newNode(t)
 		if _, status := n.unpack(parts[1].Content); status == 0 || len(found(n)) > 0 {
@@ -201,6 +208,25 @@ func TestIdenticalContentIsEmbeddedOnce(t *testing.T) {
 	for _, want := range []string{"0600 -o root -g root files/0 ", "0644 -o daemon -g daemon files/1 ", "0644 -o root -g root files/0 "} {
 		if !strings.Contains(content, want) {
 			t.Errorf("%q is missing in\n%s", want, content)
+		}
+	}
+}
+
+// A file without content has no bytes, like one that is downloaded: it is staged all the same.
+func TestAnEmptyFileIsStagedBesideADownload(t *testing.T) {
+	h := newHook("x", PreNodeup, "")
+	h.Files = []File{
+		{Path: "/a", Mode: 0o644, Owner: "root:root", URLs: []string{"https://example.com/a"}, SHA256: strings.Repeat("a", 64)},
+		{Path: "/b", Mode: 0o644, Owner: "root:adm"},
+	}
+	parts := mustGenerate(t, gpuGroup, h)
+	var all strings.Builder
+	for _, p := range parts {
+		all.WriteString(p.Content)
+	}
+	for _, want := range []string{"path: /opt/kopshook/hooks/x/files/1\n", "install -DT -m 0644 -o root -g adm files/1 "} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, all.String())
 		}
 	}
 }

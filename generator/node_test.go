@@ -18,6 +18,8 @@ type node struct {
 	t     *testing.T
 	root  string
 	shell []string
+	// kubelet is where it says how it is, HOST:PORT; empty means its own port
+	kubelet string
 }
 
 // shells are what /bin/sh is on the nodes of kops: dash on Debian and Ubuntu, bash on the others.
@@ -33,7 +35,7 @@ func shells(t *testing.T) map[string][]string {
 // newNode returns a node whose instance-id is i-1.
 func newNode(t *testing.T) *node {
 	t.Helper()
-	n := &node{t, t.TempDir(), []string{"/bin/sh"}}
+	n := &node{t: t, root: t.TempDir(), shell: []string{"/bin/sh"}}
 	for _, dir := range []string{"var/lib/cloud/instances/i-1", "run/systemd/system", "etc/systemd/system", "sys/fs/cgroup", "dev", "bin"} {
 		n.mkdir(dir)
 	}
@@ -104,6 +106,9 @@ func (n *node) instance(id string) {
 func (n *node) local(script string) string {
 	for _, dir := range []string{"/run/kopshook", "/run/systemd", "/var/lib/", "/etc/systemd", "/opt/kopshook", "/sys/fs/cgroup"} {
 		script = strings.ReplaceAll(script, dir, n.root+dir)
+	}
+	if n.kubelet != "" {
+		script = strings.ReplaceAll(script, "127.0.0.1:10248", n.kubelet)
 	}
 	return strings.ReplaceAll(script, ">/dev/console", ">>"+n.root+"/dev/console") // here it is a file
 }
@@ -293,6 +298,25 @@ func testGateWritesTheDropIns(t *testing.T, shell []string) {
 			}
 		}
 	})
+}
+
+// What before: names waits in either phase, whether another hook follows or not.
+func TestUnitsOfBeforeWait(t *testing.T) {
+	for _, phase := range []Phase{PreNodeup, PreKubelet} {
+		n := newNode(t)
+		h := newHook("x", phase, "#!/bin/sh\n")
+		h.Before = []string{"containerd.service"}
+		if out, status := n.gate(h, newHook("y", phase, "#!/bin/sh\n")); status != 0 {
+			t.Fatal(out)
+		}
+		for _, unit := range []string{"containerd.service", "kubelet.service", "kopshook-y.service"} {
+			got := n.read("etc/systemd/system/" + unit + ".d/kopshook-500-x.conf")
+			got = strings.ReplaceAll(got, n.root, "")
+			if want := "[Unit]\nAfter=kopshook-x.service\nAssertPathExists=/run/kopshook/ok/x\n"; got != want {
+				t.Errorf("%s: the drop-in of %s is %q, want %q", phase, unit, got, want)
+			}
+		}
+	}
 }
 
 func TestGateClosesWhenItFails(t *testing.T) {

@@ -293,6 +293,31 @@ func TestFilesAreInPlaceBeforeTheScript(t *testing.T) {
 	}
 }
 
+func TestSystemdHearsOfUnitFiles(t *testing.T) {
+	for paths, want := range map[string]string{
+		"/etc/systemd/system/a.service /etc/a": "daemon-reload\n",
+		"/etc/a /etc/systemd/system/a.service": "daemon-reload\n",
+		"/etc/a /etc/b":                        "",
+	} {
+		n := newNode(t)
+		h := quickHook("x", "")
+		for _, p := range strings.Fields(paths) {
+			h.Files = append(h.Files, File{Path: p, Mode: 0o644, Owner: owner(t)})
+		}
+		if out, status := n.gate(h); status != 0 {
+			t.Fatal(out)
+		}
+		n.record("install", "")
+		n.write("systemctl.log", "", 0o644)
+		if out, status := n.run(h); status != 0 {
+			t.Fatal(out)
+		}
+		if got := n.read("systemctl.log"); got != want {
+			t.Errorf("%s: systemctl was told %q, want %q", paths, got, want)
+		}
+	}
+}
+
 func TestRunnerInstallsItself(t *testing.T) {
 	n := newNode(t)
 	for _, p := range mustGenerate(t, gpuGroup, allKinds(t)...)[1:5] {
