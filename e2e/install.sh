@@ -19,6 +19,8 @@ if [ "${1:-}" = kops ]; then
   want ip iproute2
   want gcc gcc
   want /usr/include/stdio.h libc6-dev
+  want pkg-config pkg-config
+  want /usr/include/seccomp.h libseccomp-dev
 fi
 if [ "${1:-}" = vm ]; then
   want qemu-system-x86_64 qemu-system-x86

@@ -74,7 +74,7 @@ func TestStandInIsLikeNodeup(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { standIn.Close() })
-	other := (&node{standIn, "the stand-in", t}).boot(boot.Options{})
+	other := (&node{Machine: standIn, name: "the stand-in", t: t}).boot(boot.Options{})
 	report(t, settles(other))
 	standInFiles, standInUnits := left(t, standIn)
 

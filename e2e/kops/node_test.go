@@ -33,8 +33,9 @@ var suites = func() (list []boot.Suite) {
 // node is a machine of the cluster under test.
 type node struct {
 	*boot.Machine
-	name string
-	t    *testing.T
+	name  string
+	t     *testing.T
+	began time.Time // its last boot, to the second
 }
 
 func newNode(t *testing.T, group, suite string) *node {
@@ -48,7 +49,7 @@ func newNode(t *testing.T, group, suite string) *node {
 			t.Error(err)
 		}
 	})
-	return &node{m, name, t}
+	return &node{Machine: m, name: name, t: t}
 }
 
 // boot boots the node once; its journal is shown when the test fails.
@@ -58,6 +59,7 @@ func (n *node) boot(o boot.Options) *boot.Result {
 		o.Limit = 3 * time.Minute
 	}
 	start := time.Now()
+	n.began = start.Truncate(time.Second)
 	r, err := n.Boot(context.Background(), o)
 	if err != nil {
 		n.t.Fatal(err)
@@ -76,11 +78,11 @@ func (n *node) boot(o boot.Options) *boot.Result {
 	return r
 }
 
-// ready waits until the API has the node, and it is Ready. It is nil when that does not happen.
+// ready waits until the kubelet of this boot has told the API that the node is Ready. It is nil when that does not happen.
 func (n *node) ready(ctx context.Context) *corev1.Node {
 	for range 240 {
 		v, err := api.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
-		if err == nil && condition(v, corev1.NodeReady) == corev1.ConditionTrue {
+		if err == nil && isReady(v, n.began) {
 			return v
 		}
 		select {
@@ -92,13 +94,14 @@ func (n *node) ready(ctx context.Context) *corev1.Node {
 	return nil
 }
 
-func condition(n *corev1.Node, kind corev1.NodeConditionType) corev1.ConditionStatus {
+// isReady says whether a node is Ready, by what its kubelet said since then.
+func isReady(n *corev1.Node, since time.Time) bool {
 	for _, c := range n.Status.Conditions {
-		if c.Type == kind {
-			return c.Status
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue && !c.LastHeartbeatTime.Time.Before(since)
 		}
 	}
-	return ""
+	return false
 }
 
 // known says whether the API has the node.

@@ -39,6 +39,9 @@ const (
 	region     = "us-east-1"
 )
 
+// Proxy is an egress proxy that nodes reach, and that leads to the cloud's API alone.
+const Proxy = "http://" + proxyAddress
+
 // apiName and controllerName are what nodes call the control plane.
 const (
 	apiName        = "api.internal." + Name
