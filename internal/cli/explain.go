@@ -43,6 +43,7 @@ Examples:
 			formatFlag("text", "json", "mermaid", "svg", "html"),
 			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
 			&cli.StringFlag{Name: "user-data", Usage: "explain the user data in `FILE`, as a machine gets it, instead of manifests"},
+			&cli.StringSliceFlag{Name: "times", Usage: "show how long hooks took: `FILE` is what kopshook try -o json printed, or a node's status file; may be repeated"},
 			cloudInitFlag(),
 			imageConfigFlag(),
 		),
@@ -62,6 +63,9 @@ func explainAction(c *cli.Context) error {
 		all, err = explainGroups(c, opts)
 	}
 	if err != nil {
+		return err
+	}
+	if err := addTimes(c, all); err != nil {
 		return err
 	}
 	if err := printExplained(c, all); err != nil {
@@ -147,7 +151,7 @@ func explainGroup(l *plan.Looker, g *plan.Group) (explain.Input, error) {
 	}
 	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Sources[g.Manifest.Name], Parts: seen.Parts})
 	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: seen.Parts, Size: seen.Size, Archive: seen.Archive,
-		Result: seen.Result, Verdict: seen.Verdict,
+		Result: seen.Result, Verdict: seen.Verdict, HookPlace: g.HookPlace,
 		Place: func(at cloudinit.At) string {
 			pos := places.Of(at)
 			if pos.Line == 0 {

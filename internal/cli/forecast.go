@@ -28,7 +28,10 @@ func printForecast(w io.Writer, out *plan.Output) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	b.WriteString("\n| cluster | instance group | role | nodes | outcome | because of |\n| --- | --- | --- | --- | --- | --- |\n")
+	if s := slow(out, (*plan.Group).Changes); s != "" {
+		fmt.Fprintf(&b, "\n> [!NOTE]\n> %s\n", report.Markdown(s))
+	}
+	b.WriteString("\n| cluster | instance group | role | nodes | outcome | kubelet waits at most | because of |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, g := range groups {
 		if !g.Changes() {
 			continue
@@ -38,8 +41,8 @@ func printForecast(w io.Writer, out *plan.Output) error {
 		if low == high {
 			nodes = fmt.Sprint(low)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
-			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, report.Markdown(oneVerdict(g)), strings.Join(causes(g), ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n",
+			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, report.Markdown(oneVerdict(g)), report.Markdown(atMost(g.Brief.Kubelet)), strings.Join(causes(g), ", "))
 	}
 	b.WriteString("\nNodes are replaced by `kops update cluster --yes` and `kops rolling-update cluster --yes`, not by this change alone.\n")
 	_, err := io.WriteString(w, b.String())

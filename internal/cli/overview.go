@@ -67,7 +67,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	label := out.Labels()
 	var b bytes.Buffer
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "INSTANCE GROUP\tOUTCOME\tKUBELET WAITS\tSIZE")
+	fmt.Fprintln(t, "INSTANCE GROUP\tOUTCOME\tWAITS AT MOST\tSIZE")
 	for _, g := range out.Groups {
 		size := ""
 		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
@@ -87,15 +87,35 @@ func printOverview(w io.Writer, out *plan.Output) {
 			fmt.Fprintf(w, "%s: %s\n", report.OneLine(someGroups(s.groups)), report.OneLine(s.text))
 		}
 	}
-	if bad {
+	late := slow(out, func(*plan.Group) bool { return true })
+	if late != "" {
+		fmt.Fprintln(w, late)
+	}
+	if bad || late != "" {
 		fmt.Fprintln(w)
 	}
 }
 
-// atMost is how long something waits in the worst case, "" when it does not wait.
+// atMost is how long something waits in the worst case, and for which hook most of it; "" when it does not wait.
 func atMost(w waits.Wait) string {
-	if w.Total == 0 {
+	if w.Slowest == nil {
 		return ""
 	}
-	return "at most " + report.Duration(w.Total)
+	return fmt.Sprintf("%s (%s)", report.Duration(w.Total), w.Slowest.Name)
+}
+
+// slow names the groups whose nodes may take longer than kops waits, "" when there are none.
+func slow(out *plan.Output, of func(*plan.Group) bool) string {
+	var names []string
+	label := out.Labels()
+	for _, g := range out.Groups {
+		if g.Brief.Kubelet.Long() && of(g) {
+			names = append(names, label(g))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: the kubelet may wait longer than %s, after which kops rolling-update cluster gives up, unless --validation-timeout says otherwise",
+		report.OneLine(someGroups(names)), report.Duration(waits.KopsGivesUp))
 }

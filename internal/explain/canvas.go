@@ -111,4 +111,4 @@ const style = `.kh{--ink:#1c2430;--soft:#566171;--faint:#66707f;--page:#ffffff;-
 .kh .banner{fill:var(--band);stroke:var(--line)}.kh .bannerbad{fill:var(--badbg);stroke:var(--bad)}.kh .verdict{font-size:15px;font-weight:650}.kh .verdictbad{font-size:15px;font-weight:650;fill:var(--bad)}
 .kh .losttitle{font-size:13px;font-weight:650;fill:var(--bad)}.kh .lost{fill:var(--badbg);stroke:var(--bad);stroke-opacity:.5}
 @media print{:root.kh{width:100vw;height:100vh;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
-.kh .track{fill:var(--line)}.kh .limit{stroke:var(--ink)}`
+.kh .wait{fill:var(--kopshookbg);stroke:var(--kopshook)}.kh .limitbar{fill:var(--ink)}.kh .track{fill:var(--line)}.kh .limit{stroke:var(--ink)}`

@@ -15,7 +15,7 @@ func (t *Timeline) clean() {
 	for _, stage := range t.Stages {
 		for i := range stage.Steps {
 			s := &stage.Steps[i]
-			s.Name, s.Detail, s.Place = report.OneLine(s.Name), report.OneLine(s.Detail), report.OneLine(s.Place)
+			s.Name, s.Detail, s.Also, s.Place = report.OneLine(s.Name), report.OneLine(s.Detail), report.OneLine(s.Also), report.OneLine(s.Place)
 		}
 	}
 	for i := range t.Lost {

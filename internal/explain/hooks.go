@@ -23,6 +23,17 @@ func tries(h *Hook) string {
 	return text
 }
 
+// alsoWait names the further units that wait for a hook, "" when there are none.
+func alsoWait(h *Hook) string {
+	switch len(h.Before) {
+	case 0:
+		return ""
+	case 1:
+		return h.Before[0] + " waits for it too"
+	}
+	return strings.Join(h.Before, ", ") + " wait for it too"
+}
+
 // bootHook finds the name of a boot hook in the command that runs it, or "".
 func bootHook(command string) string {
 	_, rest, ok := strings.Cut(command, "KOPSHOOK_HOOK=")

@@ -101,6 +101,9 @@ func stepTable(b *strings.Builder, t *Timeline) {
 			if st.Detail != "" {
 				name += "<br><span class=\"soft\">" + html.EscapeString(clean(st.Detail)) + "</span>"
 			}
+			if st.Also != "" {
+				name += "<br><span class=\"soft\">" + html.EscapeString(clean(st.Also)) + "</span>"
+			}
 			fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td class=\"%s\">%s</td><td>%s</td><td%s>%s</td><td><code>%s</code></td></tr>\n",
 				html.EscapeString(stage), name, st.Owner, st.Owner, when, class, html.EscapeString(clean(st.Fails)), html.EscapeString(clean(st.Place)))
 		}

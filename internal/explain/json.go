@@ -8,6 +8,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/verdict"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 // Explained is what explain -o json prints of an instance group; other programs build on it.
@@ -18,6 +19,7 @@ type Explained struct {
 	CloudInit            string          `json:"cloudInit"`
 	EffectiveCloudConfig json.RawMessage `json:"effectiveCloudConfig"`
 	Runs                 []Run           `json:"runs"`
+	Waits                *JSONWaits      `json:"waits,omitempty"` // without hooks that the kubelet waits for it is not there
 	Hooks                []JSONHook      `json:"hooks"`
 	Lost                 []JSONLoss      `json:"lost"`
 	NeverJoins           string          `json:"neverJoins,omitempty"` // why, where the verdict is that
@@ -52,6 +54,19 @@ type JSONHook struct {
 	Blocks    bool   `json:"blocks"`
 	Attempts  int    `json:"attempts"`
 	Timeout   string `json:"timeout"`
+
+	Worst    float64  `json:"worstSeconds"` // all attempts and the delays between them
+	Measured float64  `json:"measuredSeconds,omitempty"`
+	Before   []string `json:"before,omitempty"` // further units that wait for it
+	Place    string   `json:"place,omitempty"`  // file:line
+}
+
+// JSONWaits is how long nodeup and the kubelet may wait for hooks, in seconds.
+type JSONWaits struct {
+	Nodeup   float64 `json:"nodeupSeconds"`
+	Kubelet  float64 `json:"kubeletSeconds"`
+	Slowest  string  `json:"slowest"`                   // the hook with the largest share
+	Measured float64 `json:"measuredSeconds,omitempty"` // of the hooks that somebody measured
 }
 
 // JSONLoss is something that does not arrive as it was written.
@@ -75,11 +90,16 @@ func JSON(all []Input) []Explained {
 		if in.Verdict.Kind == verdict.Never {
 			e.NeverJoins = in.Verdict.Why
 		}
+		if w := waits.Kubelet(m.hooks); w.Slowest != nil {
+			total, _ := (&Timeline{Waits: m.waits()}).took()
+			e.Waits = &JSONWaits{waits.Nodeup(m.hooks).Total.Seconds(), w.Total.Seconds(), w.Slowest.Name, total.Seconds()}
+		}
 		for _, r := range in.Result.Runs {
 			e.Runs = append(e.Runs, m.run(r))
 		}
 		for _, h := range m.hooks {
-			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout)})
+			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout),
+				h.Worst().Seconds(), in.Took[h.Name].Seconds(), h.Before, m.hookPlace(h.Name)})
 		}
 		for _, l := range in.Result.Lost {
 			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, in.Place(l.At), in.Place(l.By)})

@@ -36,6 +36,22 @@ func summary(b *strings.Builder, t *Timeline) {
 	case s != "":
 		fmt.Fprintf(b, "**%s**\n\n", s)
 	}
+	var rows [][2]string
+	if len(t.Waits) > 0 {
+		rows = append(rows, [2]string{"time", t.waitsFor()})
+	}
+	if s := t.Size; s != nil && s.Limit.Bytes > 0 {
+		rows = append(rows, [2]string{"size", fmt.Sprintf("%s, %d %%", s.Takes(), s.Percent())})
+	}
+	for i, r := range rows {
+		fmt.Fprintf(b, "| %s | %s |\n", r[0], report.Markdown(r[1]))
+		if i == 0 {
+			b.WriteString("| --- | --- |\n")
+		}
+	}
+	if len(rows) > 0 {
+		b.WriteString("\n")
+	}
 	if len(t.Lost) == 0 {
 		return
 	}
@@ -131,7 +147,11 @@ func mermaidStep(s Step) string {
 	if s.Never {
 		when = "never"
 	}
-	return fmt.Sprintf("%s<br/><small>%s, %s</small>", name, mermaidText(cut(small, 40)), when)
+	also := ""
+	if s.Also != "" {
+		also = "<br/><small>" + mermaidText(cut(s.Also, 40)) + "</small>"
+	}
+	return fmt.Sprintf("%s<br/><small>%s, %s</small>%s", name, mermaidText(cut(small, 40)), when, also)
 }
 
 func mermaidClass(s Step) string { return string(s.Owner) }

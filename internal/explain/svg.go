@@ -72,7 +72,7 @@ func (p *painter) draw() {
 		}
 	}
 	// beside them there is room: hooks and kops come later
-	y = max(y, p.lost(p.size(top+12)))
+	y = max(y, p.lost(p.time(p.size(top+12))))
 
 	late := &Stage{}
 	var nodeup box

@@ -3,10 +3,12 @@ package explain
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 // Where the panels are, beside cloud-init's first stages.
@@ -83,6 +85,41 @@ func (p *painter) size(y float64) float64 {
 	}
 	for i, l := range legend {
 		p.text("detail", panelX+pad, bar+36+float64(i)*16, l)
+	}
+	return y + h + 14
+}
+
+// time draws how long the kubelet may wait for each hook, and when kops gives up.
+func (p *painter) time(y float64) float64 {
+	t := p.t
+	if len(t.Waits) == 0 {
+		return y
+	}
+	const pad, row, name, number = 16.0, 19.0, 160.0, 132.0
+	lines := noteFace.wrap(t.waitsFor(), panelWidth-2*pad)
+	top := y + 30 + 16*float64(len(lines))
+	h := top - y + 12 + row*float64(len(t.Waits)) + 10
+	p.rect(&p.below, "band", panelX, y, panelWidth, h, 8)
+	p.text("stage", panelX+pad, y+24, "time")
+	for i, l := range lines {
+		p.text("note", panelX+pad, y+42+16*float64(i), l)
+	}
+	x, full := panelX+pad+name+number, panelWidth-2*pad-name-number
+	at := func(d time.Duration) float64 { return full * float64(d) / float64(t.scale()) }
+	p.rect(&p.above, "limitbar", x+at(waits.KopsGivesUp)-0.75, top+8, 1.5, row*float64(len(t.Waits))+4, 0)
+	p.text("place", x+at(waits.KopsGivesUp)+8, top+5, report.Duration(waits.KopsGivesUp))
+	for i, w := range t.Waits {
+		line := top + 12 + row*float64(i)
+		number := report.Duration(w.Worst)
+		if w.Took > 0 {
+			number = seconds(w.Took) + " of " + number
+		}
+		p.text("name", panelX+pad, line+12, nameFace.cut(w.Hook, name-8))
+		p.text("detail", panelX+pad+name, line+12, number)
+		p.rect(&p.above, "wait", x+at(w.Start), line+2, max(at(w.Worst)-1, 1), 11, 2)
+		if w.Took > 0 {
+			p.rect(&p.above, "barkopshook", x+at(w.Start), line+2, max(at(w.Took), 1), 11, 2)
+		}
 	}
 	return y + h + 14
 }

@@ -38,7 +38,8 @@ func (p *painter) step(s Step, x, w, y float64) box {
 	if s.Fails == "" {
 		fails = nil
 	}
-	h := 46.0 + float64(len(fails))*15
+	also := failsFace.wrap(s.Also, inner)
+	h := 46.0 + float64(len(fails)+len(also))*15
 	if detail == "" {
 		h -= 17
 	}
@@ -71,6 +72,10 @@ func (p *painter) step(s Step, x, w, y float64) box {
 	if detail != "" {
 		p.text("detail", tx, line, detailFace.cut(detail, inner))
 		line += 16
+	}
+	for _, l := range also {
+		p.text("fails", tx, line, l)
+		line += 15
 	}
 	failClass := "fails"
 	if s.Blocks {

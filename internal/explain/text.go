@@ -5,9 +5,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 // width of the text.
@@ -29,6 +31,7 @@ func Text(w io.Writer, t *Timeline, color bool) error {
 	for _, s := range t.Stages {
 		p.stage(s)
 	}
+	p.time(t)
 	if t.Node {
 		p.failures(t)
 	}
@@ -36,6 +39,49 @@ func Text(w io.Writer, t *Timeline, color bool) error {
 	p.size(t)
 	_, err := io.WriteString(w, p.b.String())
 	return err
+}
+
+// time shows how long the kubelet may wait for each hook: a bar from when it may start to when it must have ended.
+func (p *textPrinter) time(t *Timeline) {
+	if len(t.Waits) == 0 {
+		return
+	}
+	p.heading("time", "at most; kops rolling-update gives up after "+report.Duration(waits.KopsGivesUp))
+	const name, number = 22, 9
+	cells := width - name - number - 4
+	_, measured := t.took()
+	if measured {
+		cells -= number + 1
+	}
+	at := func(d time.Duration) int { return int(int64(d) * int64(cells-1) / int64(t.scale())) }
+	mark := at(waits.KopsGivesUp)
+	for _, w := range t.Waits {
+		from, to := at(w.Start), at(w.Start+w.Worst)
+		var bar strings.Builder
+		for i := range cells {
+			switch {
+			case i == mark:
+				bar.WriteString("│")
+			case i >= from && i < max(to, from+1):
+				bar.WriteString("█")
+			default:
+				bar.WriteString(" ")
+			}
+		}
+		took := ""
+		if measured {
+			took = fmt.Sprintf(" %*s", number, "")
+			if w.Took > 0 {
+				took = fmt.Sprintf(" %*s", number, seconds(w.Took))
+			}
+		}
+		p.line(" %s %*s%s %s", pad(cut(w.Hook, name), name), number, report.Duration(w.Worst), p.dim(took), bar.String())
+	}
+	took := ""
+	if sum, _ := t.took(); measured {
+		took = fmt.Sprintf(" %*s", number, seconds(sum))
+	}
+	p.line(" %s %*s%s %s", p.bold(pad("all", name)), number, report.Duration(t.Kubelet.Total), took, p.dim(strings.Repeat(" ", max(0, mark-3))+"15m ┘"))
 }
 
 // verdict is what becomes of the machines. It is red where that is not what anybody wants.
@@ -47,6 +93,13 @@ func (p *textPrinter) verdict(t *Timeline) {
 			s = p.bold(s)
 		}
 		p.line("%s", s)
+	}
+	code := 0
+	if t.Kubelet.Long() {
+		code = 33
+	}
+	for _, s := range wrap(t.waitsFor(), width) {
+		p.line("%s", p.paint(code, s))
 	}
 }
 
@@ -61,7 +114,7 @@ func (p *textPrinter) line(format string, args ...any) {
 }
 
 func (p *textPrinter) paint(code int, s string) string {
-	if !p.color || s == "" {
+	if !p.color || s == "" || code == 0 {
 		return s
 	}
 	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", code, s)
@@ -114,6 +167,9 @@ func (p *textPrinter) stage(s Stage) {
 		}
 		p.line(" %s%s %s %s %s", p.paint(ownerColor(st.Owner), when), p.bold(blocks), pad(cut(st.Name, nameWidth), nameWidth),
 			p.paint(ownerColor(st.Owner), pad(string(st.Owner), ownerWidth)), text)
+		for _, s := range wrap(st.Also, width-6) {
+			p.line("      %s", p.dim(s))
+		}
 	}
 }
 

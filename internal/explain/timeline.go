@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/instancegroups"
@@ -29,6 +30,10 @@ type Input struct {
 	Archive []generator.File // what lies in a bucket, nil when that is not known
 	Size    *budget.Result   // nil when it is not known
 	Verdict verdict.Verdict
+	// HookPlace names where a hook is written, "hooks.yaml:12", or ""; it may be nil.
+	HookPlace func(hook string) string
+	// Took is how long hooks took where somebody measured it, by their names.
+	Took map[string]time.Duration
 	// Place names a place in the user's files, "ig.yaml:12", or "".
 	Place func(cloudinit.At) string
 }
@@ -48,6 +53,7 @@ type Step struct {
 	Owner     Owner
 	What      string // "script", "bootcmd", "hook", ...
 	Detail    string
+	Also      string // which further units wait for it
 	EveryBoot bool
 	Place     string // "ig.yaml:12"
 	Fails     string // what happens when it fails
@@ -79,8 +85,10 @@ type Timeline struct {
 	Lost                 []Loss
 	Size                 *budget.Result
 	Verdict              verdict.Verdict
-	Hooks                int  // that hold the kubelet back
-	Node                 bool // nodeup is to run: it is no bastion, and no user data that kops has nothing to do with
+	Kubelet              waits.Wait // how long it may wait
+	Waits                []Wait     // for each hook that it waits for, one after the other
+	Hooks                int        // that hold the kubelet back
+	Node                 bool       // nodeup is to run: it is no bastion, and no user data that kops has nothing to do with
 }
 
 // title is the instance group's name, or what stands for it.
@@ -110,6 +118,9 @@ const (
 func Make(in Input) *Timeline {
 	m := newMaker(in)
 	t := &Timeline{Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Role: in.Role, Size: in.Size, Verdict: in.Verdict, CloudInit: in.Result.Version.String()}
+	if in.Verdict.Kind != verdict.Never {
+		t.Kubelet, t.Waits = waits.Kubelet(m.hooks), m.waits()
+	}
 	for _, h := range m.hooks {
 		if h.Holds() {
 			t.Hooks++
@@ -270,7 +281,7 @@ func (m *maker) bootcmd(r cloudinit.Run) []Step {
 			s.Owner, s.Place, s.What = Kopshook, "", "boot hook"
 			if h := bootHook(item.Text); h != "" {
 				s.Name, s.Hook = h, &Hook{Name: h, Phase: "boot", EveryBoot: true}
-				s.Fails = "the boot goes on, only a log says so"
+				s.Fails, s.Place = "the boot goes on, only a log says so", m.hookPlace(h)
 			}
 		}
 		steps = append(steps, s)
@@ -365,7 +376,9 @@ func (m *maker) kops() []Stage {
 		var steps []Step
 		for i := range m.hooks {
 			if h := &m.hooks[i]; h.Phase == phase {
-				steps = append(steps, hookStep(h))
+				s := hookStep(h)
+				s.Place = m.hookPlace(h.Name)
+				steps = append(steps, s)
 			}
 		}
 		return steps
@@ -396,7 +409,7 @@ func (m *maker) kops() []Stage {
 }
 
 func hookStep(h *Hook) Step {
-	s := Step{Name: h.Name, Owner: Kopshook, What: "hook", EveryBoot: h.EveryBoot, Hook: h, Detail: tries(h), Blocks: h.Holds() && !h.Continue}
+	s := Step{Name: h.Name, Owner: Kopshook, What: "hook", EveryBoot: h.EveryBoot, Hook: h, Detail: tries(h), Also: alsoWait(h), Blocks: h.Holds() && !h.Continue}
 	switch {
 	case h.Elsewhere:
 		s.Detail, s.Blocks = "in a bucket: give its spec to see more", h.Holds()

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"k8s.io/kops/pkg/apis/kops"
 
@@ -10,7 +11,9 @@ import (
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -38,7 +41,7 @@ type Looker struct {
 // Brief is the part of a look that lists of groups show.
 type Brief struct {
 	Verdict verdict.Verdict
-	Kubelet waits.Wait     // how long the kubelet may wait
+	Kubelet waits.Wait     // how long the kubelet may wait, if it ever starts
 	Size    *budget.Result // nil without user data
 }
 
@@ -99,7 +102,10 @@ func (l *Looker) Brief(g *Group) (Brief, error) {
 	if err != nil {
 		return Brief{}, err
 	}
-	b := Brief{Verdict: seen.Verdict, Kubelet: waits.Kubelet(seen.Hooks), Size: seen.Size}
+	b := Brief{Verdict: seen.Verdict, Size: seen.Size}
+	if seen.Verdict.Kind != verdict.Never {
+		b.Kubelet = waits.Kubelet(seen.Hooks)
+	}
 	if key != "" {
 		if l.known == nil {
 			l.known = map[string]Brief{}
@@ -147,4 +153,24 @@ func GroupOfUserData(nodeup []byte, parts []cloudinit.Part) *Group {
 		ig.Spec.AdditionalUserData = append(ig.Spec.AdditionalUserData, kops.UserData(p))
 	}
 	return &Group{Group: &instancegroups.Group{Role: string(role), Object: ig}, Manifest: &Manifest{}, Nodeup: nodeup, asIs: true}
+}
+
+// HookPlace is where a hook of the group is written: in its spec, or else where the manifest holds its part; "" where that
+// is not known.
+func (g *Group) HookPlace(hook string) string {
+	var pos report.Position
+	if i := slices.IndexFunc(g.Hooks, func(h hookspec.Resolved) bool { return h.Name == hook }); i >= 0 {
+		pos = g.Hooks[i].Pos("")
+	} else {
+		for i, p := range g.Object.Spec.AdditionalUserData {
+			if _, name, ok := generator.HookOfPart(p.Name); ok && name == hook {
+				pos.File = g.Manifest.Name
+				pos.Line, _ = g.Position("spec", "additionalUserData", strconv.Itoa(i))
+			}
+		}
+	}
+	if pos.Line == 0 {
+		return ""
+	}
+	return report.Position{File: pos.File, Line: pos.Line}.String()
 }

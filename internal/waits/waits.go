@@ -12,6 +12,7 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Hook is a hook as its unit tells it.
@@ -27,11 +28,16 @@ type Hook struct {
 	Reboots   bool          // it may ask for reboots
 	Missing   bool          // the gate names it, but its unit does not arrive
 	Elsewhere bool          // the gate names it, and it lies in a bucket that nobody looked into
+	Before    []string      // further units that wait for it: containerd.service
 	order     string        // of the drop-ins that the gate writes for it
 }
 
 // Holds says whether the kubelet waits for the hook.
 func (h *Hook) Holds() bool { return h.Phase == "pre-nodeup" || h.Phase == "pre-kubelet" }
+
+// KopsGivesUp is how long `kops rolling-update cluster` waits for a cluster to validate, unless --validation-timeout says
+// otherwise (kops cmd/kops/rolling-update_cluster.go:166).
+const KopsGivesUp = 15 * time.Minute
 
 // Most reboots that a hook may ask for, and the longest delay between attempts (templates/v1/reboot.sh, run.sh).
 const (
@@ -75,6 +81,20 @@ func Of(hooks []Hook, phases ...string) Wait {
 	}
 	return w
 }
+
+// String is "1h16m, 1h30s of it for driver", "" without hooks.
+func (w Wait) String() string {
+	switch {
+	case w.Slowest == nil:
+		return ""
+	case w.Slowest.Worst() == w.Total:
+		return report.Duration(w.Total) + " for " + w.Slowest.Name
+	}
+	return fmt.Sprintf("%s, %s of it for %s", report.Duration(w.Total), report.Duration(w.Slowest.Worst()), w.Slowest.Name)
+}
+
+// Long says whether kops may give up before.
+func (w Wait) Long() bool { return w.Total > KopsGivesUp }
 
 // Kubelet is how long the kubelet may wait: pre-kubelet hooks run when those of pre-nodeup are done.
 func Kubelet(hooks []Hook) Wait { return Of(hooks, "pre-nodeup", "pre-kubelet") }
@@ -126,7 +146,7 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 			hooks = append(hooks, g)
 			continue
 		}
-		hooks[i].order = g.order
+		hooks[i].order, hooks[i].Before = g.order, g.Before
 	}
 	slices.SortStableFunc(hooks, func(a, b Hook) int { return strings.Compare(a.order, b.order) })
 	return hooks
@@ -139,14 +159,14 @@ func gateHooks(gate string) []Hook {
 	for i, l := range strings.Split(gate, "\n") {
 		for _, r := range generator.Rows(l) {
 			if l[0] != 'h' { // a row of a table, which holds hooks of one phase
-				hooks = append(hooks, Hook{Missing: true, Name: r.Name(), Phase: "pre-nodeup", order: fmt.Sprintf("%04d", i)})
+				hooks = append(hooks, Hook{Missing: true, Name: r.Name(), Phase: "pre-nodeup", order: fmt.Sprintf("%04d", i), Before: units(strings.Fields(l)[2:])})
 			}
 		}
 		words := strings.Fields(l)
 		if len(words) < 2 || words[0] != "hook" && words[0] != "nodeup" {
 			continue
 		}
-		h := Hook{Missing: true, Phase: "post-nodeup", order: fmt.Sprintf("%04d", i)}
+		h := Hook{Missing: true, Phase: "post-nodeup", order: fmt.Sprintf("%04d", i), Before: units(words[1:])}
 		for _, w := range words[1:] {
 			number, name, ok := strings.Cut(w, "-")
 			if _, err := strconv.Atoi(number); ok && err == nil && len(number) == 3 && h.Name == "" {
@@ -164,6 +184,18 @@ func gateHooks(gate string) []Hook {
 		}
 	}
 	return hooks
+}
+
+// units are those of the words that name a unit of neither kops nor a hook.
+func units(words []string) []string {
+	var found []string
+	for _, w := range words {
+		w = strings.Trim(w, "'")
+		if path.Ext(w) != "" && w != "kops-configuration.service" && w != "kubelet.service" && !strings.HasPrefix(w, "kopshook-") {
+			found = append(found, w)
+		}
+	}
+	return found
 }
 
 func hookOfUnit(unit string) (Hook, bool) {

@@ -3,6 +3,7 @@ package waits_test
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -84,5 +85,39 @@ func TestUnitsWaitLongerThanTheirHooks(t *testing.T) {
 				t.Errorf("%d attempts, delay %s: the unit ends after %s, the hook may take %s", attempts, delay, unit, hooks[0].Worst())
 			}
 		}
+	}
+}
+
+// TestFurtherUnitsThatWait: those of before:, wherever the hooks lie.
+func TestFurtherUnitsThatWait(t *testing.T) {
+	before := func(name string, phase generator.Phase, units ...string) generator.Hook {
+		h := hook(name, phase, 1, time.Minute, time.Second)
+		h.Before = units
+		return h
+	}
+	hooks := []generator.Hook{before("a", generator.PreNodeup, "containerd.service"), before("b", generator.PreNodeup),
+		before("c", generator.PreKubelet, "containerd.service", "crio.service")}
+	want := []string{"a [containerd.service]", "b []", "c [containerd.service crio.service]"}
+	for name, change := range map[string]func(*generator.Hook){
+		"in parts":      func(*generator.Hook) {},
+		"in an archive": func(h *generator.Hook) { h.Archive = true },
+		"in a bucket":   func(h *generator.Hook) { h.Archive, h.ArchiveURL = true, "s3://bucket/kopshook" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := slices.Clone(hooks)
+			for i := range changed {
+				change(&changed[i])
+			}
+			var got []string
+			list, _ := found(t, changed...)
+			for _, h := range list {
+				if h.Name != "archive" {
+					got = append(got, fmt.Sprint(h.Name, " ", h.Before))
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
