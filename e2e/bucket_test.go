@@ -97,7 +97,7 @@ func TestNodeReadsBuckets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			scheme, _, _ := strings.Cut(c.url, "://")
-			out := inCloud(t, &c.cloud, reader(t, "\nfor i in range(3):\n    print(attempt(get, sys.argv[1] if sys.argv[1:] else '"+c.url+"/"+want+"', 'part', '"+want+"'))\n", append(pieces[scheme], "get")...), c.env...)
+			out := inCloud(t, &c.cloud, reader(t, "\nfor i in range(3):\n    print(attempt(get, sys.argv[1] if sys.argv[1:] else '"+c.url+"/"+want+"', 'part', '"+want+"'))\n", append(pieces[scheme], "get", "attempt")...), c.env...)
 			got := strings.Split(strings.TrimSpace(out), "\n")
 			for i, line := range got {
 				expected := c.want[min(i, len(c.want)-1)]

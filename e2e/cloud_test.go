@@ -40,6 +40,7 @@ type cloud struct {
 	Domain   string // of AWS; "" is amazonaws.com
 	Fault    string // see serve
 	Objects  map[string][]byte
+	Secrets  map[string]string // as a spec names them, without #KEY
 }
 
 const machineRegion = "eu-central-1"
@@ -154,6 +155,8 @@ func (c *cloud) metadata(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		fmt.Fprint(w, `{"access_token":"ya29.google","expires_in":3000,"token_type":"Bearer"}`)
+	case c.Provider == "gce" && p == "/computeMetadata/v1/project/project-id" && r.Header.Get("Metadata-Flavor") == "Google":
+		fmt.Fprint(w, "e2e-project")
 	case c.Provider == "azure" && p == "/metadata/identity/oauth2/token":
 		if r.Header.Get("Metadata") != "true" || r.URL.Query().Get("api-version") != "2018-02-01" || c.Fault == "no role" {
 			w.WriteHeader(http.StatusBadRequest)
@@ -196,6 +199,10 @@ func (c *cloud) storage(w http.ResponseWriter, r *http.Request) {
 	if c.Fault == "clock" || c.Fault == "clock for ever" {
 		now = now.Add(10 * time.Minute)
 		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
+	}
+	if c.isSecretStore(r.Host) {
+		c.secrets(w, r, now)
+		return
 	}
 	var key, problem string
 	switch c.Provider {
@@ -272,12 +279,17 @@ func (c *cloud) signed(r *http.Request, now time.Time) (key, region, problem str
 	if key = bucket + r.URL.Path; !dotted {
 		region, key = strings.TrimPrefix(host, "s3."), strings.TrimPrefix(r.URL.Path, "/")
 	}
+	return key, region, signedFor(r, service, region, now)
+}
+
+// signedFor says what is wrong with the request's signature.
+func signedFor(r *http.Request, service, region string, now time.Time) (problem string) {
 	date, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
 	if err != nil {
-		return "", "", "MissingDate"
+		return "MissingDate"
 	}
 	if now.Sub(date).Abs() > 5*time.Minute {
-		return "", "", "RequestTimeTooSkewed"
+		return "RequestTimeTooSkewed"
 	}
 	again, _ := http.NewRequest(r.Method, "https://"+r.Host+r.URL.EscapedPath(), nil)
 	for _, h := range strings.Split(between(r.Header.Get("Authorization"), "SignedHeaders=", ","), ";") {
@@ -289,9 +301,9 @@ func (c *cloud) signed(r *http.Request, now time.Time) (key, region, problem str
 		SignHTTP(context.Background(), role, again, r.Header.Get("X-Amz-Content-Sha256"), service, region, date)
 	if a := r.Header.Get("Authorization"); a == "" || a != again.Header.Get("Authorization") || r.Header.Get("X-Amz-Security-Token") != role.SessionToken {
 		fmt.Fprintln(os.Stderr, "cloud: got", a, "want", again.Header.Get("Authorization"))
-		return "", "", "SignatureDoesNotMatch"
+		return "SignatureDoesNotMatch"
 	}
-	return key, region, ""
+	return ""
 }
 
 func between(s, start, end string) string {
@@ -318,6 +330,7 @@ func gcsObject(r *http.Request) (key, problem string) {
 var hosts = []string{
 	"kopshook-e2e.s3.eu-central-1.amazonaws.com", "kopshook-e2e.s3.us-gov-west-1.amazonaws.com", "s3.eu-central-1.amazonaws.com",
 	"kopshook-e2e.s3.eu-central-1.amazonaws.com.cn", "storage.googleapis.com", "kopshooke2e.blob.core.windows.net", "files.example.com",
+	"ssm.eu-central-1.amazonaws.com", "secretsmanager.eu-central-1.amazonaws.com", "secretsmanager.us-east-1.amazonaws.com", "secretmanager.googleapis.com", "kopshook-e2e.vault.azure.net",
 }
 
 // prepare writes what the cloud needs into dir: its certificate and its settings.

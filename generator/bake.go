@@ -32,6 +32,9 @@ func Bake(ig InstanceGroup, runtime string, hooks []Hook) (string, error) {
 	if slices.ContainsFunc(m.hooks, (*hook).fetches) {
 		b.WriteString(bakedFile("fetch/fetch", 0o755, []byte(m.runtime.Fetch)))
 	}
+	if helper := m.cloudHelper(); helper != "" {
+		b.WriteString(bakedFile("fetch/cloud", 0o755, []byte(helper)))
+	}
 	for _, h := range m.hooks {
 		b.WriteString(h.bake())
 	}
@@ -44,7 +47,7 @@ func Bake(ig InstanceGroup, runtime string, hooks []Hook) (string, error) {
 }
 
 // inImage is where an attempt runs in an image: a folder for each hook, side by side. systemd may not run there.
-var inImage = surroundings{label: "../label", fetch: "../fetch/fetch", reload: "[ ! -d /run/systemd/system ] || systemctl daemon-reload"}
+var inImage = surroundings{label: "../label", fetch: "../fetch/fetch", cloud: "../fetch/cloud", reload: "[ ! -d /run/systemd/system ] || systemctl daemon-reload"}
 
 // bake returns the lines of the script that bring the hook's files and run it.
 func (h *hook) bake() string {

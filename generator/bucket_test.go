@@ -143,7 +143,7 @@ func TestHooksInABucketTakeALineEach(t *testing.T) {
 		}
 		return total
 	}
-	if one, many := size(1), size(41); many-one > 40*25 || one > 5800 {
+	if one, many := size(1), size(41); many-one > 40*25 || one > 5900 {
 		t.Errorf("one takes %d bytes, 41 take %d", one, many)
 	}
 }

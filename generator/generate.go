@@ -133,6 +133,9 @@ func (m *model) runtimeParts() []UserData {
 	if slices.ContainsFunc(m.hooks, func(h *hook) bool { return len(h.RebootExitCodes) > 0 }) {
 		parts = append(parts, UserData{"kopshook-002-reboot.sh", boothook, m.runtime.Reboot})
 	}
+	if helper := m.cloudHelper(); helper != "" {
+		parts = append(parts, UserData{"kopshook-003-cloud.sh", boothook, helper})
+	}
 	if slices.ContainsFunc(m.hooks, (*hook).fetches) {
 		parts = append(parts, UserData{"kopshook-003-fetch.sh", boothook, m.runtime.Fetch})
 	}
@@ -140,10 +143,6 @@ func (m *model) runtimeParts() []UserData {
 		parts = append(parts, UserData{"kopshook-004-kubelet.sh", boothook, m.runtime.Kubelet})
 	}
 	return parts
-}
-
-func (h *hook) fetches() bool {
-	return slices.ContainsFunc(h.Files, func(f File) bool { return len(f.URLs) > 0 })
 }
 
 // environment returns KEY=VALUE, sorted.
@@ -213,6 +212,7 @@ func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]File, error) {
 var installed = map[string]string{
 	"kopshook-001-runtime.sh": "run",
 	"kopshook-002-reboot.sh":  "reboot",
+	"kopshook-003-cloud.sh":   "cloud",
 	"kopshook-003-fetch.sh":   "fetch",
 	"kopshook-004-kubelet.sh": "kubelet",
 }

@@ -81,7 +81,7 @@ func (h *hook) nodeFiles(hash string) []nodeFile {
 	}
 	staged := h.staged()
 	for i, f := range staged {
-		if len(f.URLs) == 0 && embedded(staged, i) == i {
+		if f.isEmbedded() && embedded(staged, i) == i {
 			files = append(files, nodeFile{fmt.Sprintf("%s/files/%d", dir, i), 0o600, f.Content})
 		}
 	}

@@ -68,14 +68,15 @@ type Script struct {
 }
 
 // File is a file on the node, as plain bytes; in a hook, one that the runner puts in place before the scripts run. It has
-// Content, or URLs and SHA256.
+// Content, or URLs and SHA256, or Secret.
 type File struct {
 	Path    string // absolute
 	Mode    uint32 // 0..07777
 	Owner   string // user:group
 	Content []byte
-	URLs    []string // mirrors of the same bytes, downloaded on the node
+	URLs    []string // mirrors of the same bytes, downloaded on the node: http, https, or of a bucket (URLError)
 	SHA256  string   // hex, of what URLs serve
+	Secret  string   // what the node asks a store of secrets for (SecretError)
 }
 
 // ModeString returns the mode as four octal digits.

@@ -112,7 +112,7 @@ func (h *hook) runArguments(hash string) string {
 		}
 	}
 	settings := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.Timeout)), after}
-	command, args := h.command(surroundings{label: "/run/kopshook/ok/" + h.Name + "~", fetch: "/opt/kopshook/bin/fetch", reload: "systemctl daemon-reload"})
+	command, args := h.command(surroundings{label: "/run/kopshook/ok/" + h.Name + "~", fetch: "/opt/kopshook/bin/fetch", cloud: "/opt/kopshook/bin/cloud", reload: "systemctl daemon-reload"})
 	lines := []string{join(settings)}
 	if env := environment(h.Env); len(env) > 0 {
 		lines = append(lines, join(env))
@@ -140,6 +140,7 @@ func join(args []string) string {
 type surroundings struct {
 	label  string // a file: it says in what the attempt has failed
 	fetch  string // the helper that downloads
+	cloud  string // the helper that asks the cloud as the machine
 	reload string // tells systemd of new units
 }
 
@@ -200,16 +201,12 @@ func (h *hook) placeFiles(s *steps, at surroundings) {
 		s.in("files")
 		reload = reload || isUnitFile(f.Path)
 		path := s.arg(f.Path)
-		if len(f.URLs) == 0 {
+		if f.isEmbedded() {
 			user, group, _ := strings.Cut(f.Owner, ":")
 			s.add("install -DT -m %04o -o %s -g %s files/%d %s", f.Mode, user, group, embedded(files, i), path)
 			continue
 		}
-		urls := make([]string, len(f.URLs))
-		for j, u := range f.URLs {
-			urls[j] = s.arg(u)
-		}
-		s.addQuiet("/bin/sh %s %s %04o %s %s %s", at.fetch, path, f.Mode, f.Owner, strings.ToLower(f.SHA256), strings.Join(urls, " "))
+		s.addQuiet("%s", strings.Join(h.brings(s, at, f, i, path), " || "))
 	}
 	if reload {
 		s.add("%s", at.reload)
@@ -300,7 +297,7 @@ func isUnitFile(path string) bool {
 
 // embedded returns the index of the file whose content stands for that of files[i]: what is the same is embedded once.
 func embedded(files []File, i int) int {
-	return slices.IndexFunc(files, func(f File) bool { return len(f.URLs) == 0 && bytes.Equal(f.Content, files[i].Content) })
+	return slices.IndexFunc(files, func(f File) bool { return f.isEmbedded() && bytes.Equal(f.Content, files[i].Content) })
 }
 
 // staged returns the hook's files and drop-ins, all of which the runner puts in place.

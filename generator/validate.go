@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -123,6 +122,9 @@ func (h *Hook) checkFiles(c *complaints) {
 			c.add("file %q is there twice", f.Path)
 		}
 		paths[f.Path] = true
+		if f.Secret != "" && h.OncePerImage {
+			c.add("file %q: a secret does not belong into an image", f.Path)
+		}
 		for _, problem := range f.problems() {
 			c.add("file %q: %s", f.Path, problem)
 		}
@@ -166,18 +168,23 @@ func (f *File) problems() (c complaints) {
 	if !isSafeName(user) || !isSafeName(group) || user[0] == '-' || group[0] == '-' {
 		c.add("owner %q is not USER:GROUP", f.Owner)
 	}
+	if f.Secret != "" {
+		if wrong, _ := SecretError(f.Secret); wrong != "" {
+			c.add("secret %q %s", f.Secret, wrong)
+		}
+		if len(f.URLs) > 0 || len(f.Content) > 0 {
+			c.add("a secret has no other content")
+		}
+	}
 	if len(f.URLs) == 0 {
 		return c
 	}
 	if len(f.SHA256) != 64 || strings.Trim(strings.ToLower(f.SHA256), "0123456789abcdef") != "" {
 		c.add("sha256 %q is not 64 hexadecimal digits", f.SHA256)
 	}
-	for _, s := range f.URLs {
-		u, err := url.Parse(s)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || hasControl(s) {
-			c.add("url %q is not an http or https URL", s)
-		} else if u.User != nil {
-			c.add("url of %q holds a user or password", u.Host)
+	for i, s := range f.URLs {
+		if wrong, _ := URLError(s); wrong != "" {
+			c.add("url %d %s", i+1, wrong) // it may hold a password
 		}
 	}
 	return c

@@ -108,7 +108,7 @@ type Script struct {
 	Content []byte
 }
 
-// NodeFile is a file that a hook puts in place. It has Content, or URLs and SHA256.
+// NodeFile is a file that a hook puts in place. It has Content, or URLs and SHA256, or Secret.
 type NodeFile struct {
 	Path    string // absolute
 	Mode    uint32 // 0..07777
@@ -116,6 +116,7 @@ type NodeFile struct {
 	Content []byte
 	URLs    []string // mirrors of the same bytes, which the node downloads
 	SHA256  string   // hexadecimal
+	Secret  string   // STORE:NAME, what the node asks a store of secrets for
 }
 
 // DropIn is a systemd drop-in.

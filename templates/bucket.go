@@ -3,6 +3,7 @@ package templates
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +13,14 @@ var readers = map[string][]string{
 	"gs":        {"cloud", "gcp", "gs"},
 	"azureblob": {"cloud", "azure", "azureblob"},
 	"https":     {"https"},
+}
+
+// secrets holds the same for stores of secrets.
+var secrets = map[string][]string{
+	"aws-ssm":            {"cloud", "aws", "aws-secrets"},
+	"aws-secretsmanager": {"cloud", "aws", "aws-secrets"},
+	"gcp-secretmanager":  {"cloud", "gcp", "gcp-secrets"},
+	"azure-keyvault":     {"cloud", "azure", "azure-secrets"},
 }
 
 // Schemes returns the schemes of buckets that nodes can read.
@@ -24,11 +33,35 @@ func (r *Runtime) Bucket(scheme string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("nodes cannot read %s://", scheme)
 	}
-	var python strings.Builder
-	for _, piece := range append(append([]string{"common"}, pieces...), "get", "archive") {
-		python.WriteString(text(r.name, "bucket/"+piece+".py"))
+	pieces = slices.Concat([]string{"common"}, pieces, []string{"get", "attempt", "archive"})
+	return strings.Replace(text(r.name, "bucket/install.sh"), "@python@", r.python(pieces), 1), nil
+}
+
+// Reader is the Python, to be compressed, that brings files of these schemes, of buckets and of stores of secrets.
+func (r *Runtime) Reader(schemes []string) (string, error) {
+	pieces := []string{"common"}
+	for _, scheme := range schemes {
+		those, bucket := readers[scheme]
+		if bucket {
+			those = append(slices.Clip(those), "get")
+		} else if those = secrets[scheme]; those == nil {
+			return "", fmt.Errorf("nodes cannot read %s", scheme)
+		}
+		for _, piece := range those {
+			if !slices.Contains(pieces, piece) {
+				pieces = append(pieces, piece)
+			}
+		}
 	}
-	return strings.Replace(text(r.name, "bucket/install.sh"), "@python@", terse(python.String()), 1), nil
+	return r.python(append(pieces, "attempt", "file")), nil
+}
+
+func (r *Runtime) python(pieces []string) string {
+	var b strings.Builder
+	for _, piece := range pieces {
+		b.WriteString(text(r.name, "bucket/"+piece+".py"))
+	}
+	return terse(b.String())
 }
 
 var (

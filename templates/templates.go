@@ -29,6 +29,7 @@ type Runtime struct {
 	Kubelet     string // boothook that installs itself as /opt/kopshook/bin/kubelet, for phase post-kubelet
 	Hook        string // unit of a hook; @order@, @timeout@ and @run@
 	PreShutdown string // unit of a hook of phase pre-shutdown; the same
+	Cloud       string // boothook that installs itself as /opt/kopshook/bin/cloud, for secrets and files of buckets; @reader@
 	FromBucket  string // boothook in place of Archive where that lies in a bucket; @reader@, @url@ and @sum@
 
 	name string
@@ -57,6 +58,7 @@ func Get(name string) (*Runtime, error) {
 				Kubelet:     text(r, "kubelet.sh"),
 				Hook:        text(r, "hook.service"),
 				PreShutdown: text(r, "pre-shutdown.service"),
+				Cloud:       text(r, "cloud.sh"),
 				FromBucket:  text(r, "bucket.sh"),
 				name:        r,
 			}, nil

@@ -181,22 +181,38 @@ func TestServersAreReadAndNotWritten(t *testing.T) {
 }
 
 // kops takes the statements, and they are for the right machines and partitions.
+func TestRightsToSecretsOfAWS(t *testing.T) {
+	const arn = "arn:aws:secretsmanager:us-east-1:123456789012:secret:far-AbCdEf"
+	for address, want := range map[string]string{
+		"aws-secretsmanager:prod/db#password":                      "secretsmanager:GetSecretValue arn:aws:secretsmanager:*:*:secret:prod/db-??????",
+		"aws-secretsmanager:" + arn:                                "secretsmanager:GetSecretValue " + arn,
+		"aws-ssm:name":                                             "ssm:GetParameter arn:aws:ssm:*:*:parameter/name",
+		"aws-ssm:arn:aws:ssm:us-east-1:123456789012:parameter/a/b": "ssm:GetParameter arn:aws:ssm:us-east-1:123456789012:parameter/a/b",
+		"gcp-secretmanager:x":                                      " ",
+	} {
+		if action, resource := onAWS(Need{Address: address}); action+" "+resource != want {
+			t.Errorf("%s: %s %s", address, action, resource)
+		}
+	}
+}
+
 func TestRights(t *testing.T) {
 	text := Rights([]Need{
-		{"s3://b/hooks", "node", "eu-central-1a"}, {"s3://b/hooks", "node", ""}, {"s3://c", "control-plane", "cn-north-1a"}, {"s3://d/x/y", "apiserver", "us-gov-west-1b"},
-		{"gs://g/x", "node", ""}, {"azureblob://account/container/x", "node", ""}, {"https://h/x", "node", ""},
+		{"s3://b/hooks/", "node", "eu-central-1a"}, {"s3://b/hooks/", "node", ""}, {"s3://c/", "control-plane", "cn-north-1a"}, {"s3://d/x/y", "apiserver", "us-gov-west-1b"},
+		{"gs://g/x/", "node", ""}, {"azureblob://account/container/x", "node", ""}, {"https://h/x", "node", ""}, {"", "node", ""},
+		{"aws-ssm:/prod/token#a", "bastion", ""}, {"gcp-secretmanager:near", "node", ""}, {"gcp-secretmanager:projects/p/secrets/far/versions/2", "node", ""}, {"azure-keyvault:vault/x", "node", ""},
 	})
 	head, rest, _ := strings.Cut(text, "The ")
 	var c kops.Cluster
 	if err := yaml.UnmarshalStrict([]byte(head), &c); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	for role, arn := range map[string]string{"node": "arn:aws:s3:::b/hooks/*", "control-plane": "arn:aws-cn:s3:::c/*", "apiserver": "arn:aws-us-gov:s3:::d/x/y/*"} {
-		if p := c.Spec.AdditionalPolicies[role]; strings.Count(p, "arn:") != 1 || !strings.Contains(p, `"`+arn+`"`) || !strings.Contains(p, `"s3:GetObject"`) {
+	for role, arn := range map[string]string{"node": "arn:aws:s3:::b/hooks/*", "control-plane": "arn:aws-cn:s3:::c/*", "apiserver": "arn:aws-us-gov:s3:::d/x/y", "bastion": "arn:aws:ssm:*:*:parameter/prod/token"} {
+		if p := c.Spec.AdditionalPolicies[role]; strings.Count(p, "arn:") != 1 || !strings.Contains(p, `"`+arn+`"`) || strings.Contains(p, `"s3:GetObject"`) != (role != "bastion") {
 			t.Errorf("%s: %s", role, p)
 		}
 	}
-	for _, want := range []string{"gs://g --role=roles/storage.objectViewer", "Storage Blob Data Reader", "--name account", "/containers/container"} {
+	for _, want := range []string{"gs://g --role=roles/storage.objectViewer", "Storage Blob Data Reader", "--name account", "/containers/container", "binding near --role", "binding far --project=p", "keyvault show --name vault"} {
 		if !strings.Contains(rest, want) {
 			t.Errorf("%q is missing in\n%s", want, rest)
 		}

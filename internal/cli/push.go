@@ -30,7 +30,8 @@ kops update cluster: a node whose archive is not there does not join.
 S3, Google Cloud Storage and Azure are reached as kops reaches its state store, with the same credentials and variables.
 For https, and to look at it, --dir writes the archives to a folder instead, each under its SHA-256.
 
-Prints what machines must be allowed, so that they can read the archives: for AWS as additionalPolicies of the Cluster.
+Prints what machines must be allowed, so that they can read the archives, and the secrets and the files of buckets that
+hooks name: for AWS as additionalPolicies of the Cluster.
 Exit code 0: all is there, 1: with --dry-run, something is not, 2: a mistake, or an error of the bucket.
 
 Examples:
@@ -53,12 +54,13 @@ func push(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	objects, needs, err := archives(out.Groups)
+	objects, err := archives(out.Groups)
 	if err != nil {
 		return err
 	}
 	if len(objects) == 0 {
 		fmt.Fprintln(c.App.ErrWriter, "kopshook: nothing to push: no hooks of these instance groups have archiveURL")
+		fmt.Fprint(c.App.Writer, bucket.Rights(needs(out.Groups)))
 		return nil
 	}
 	if dir := c.String("dir"); dir != "" {
@@ -68,39 +70,53 @@ func push(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(c.App.Writer, bucket.Rights(needs))
+	fmt.Fprint(c.App.Writer, bucket.Rights(needs(out.Groups)))
 	if missing {
 		return differs
 	}
 	return nil
 }
 
-// archives returns what the groups' nodes read from buckets, each once, and which machines read it.
-func archives(groups []*plan.Group) (objects []*generator.Object, needs []bucket.Need, err error) {
+// archives returns the archives that the groups' nodes read from buckets, each once.
+func archives(groups []*plan.Group) (objects []*generator.Object, err error) {
 	known := map[string]bool{}
 	for _, g := range groups {
 		o, err := g.Archive()
 		if err != nil {
-			return nil, nil, fmt.Errorf("instance group %s: %w", g.Name, err)
+			return nil, fmt.Errorf("instance group %s: %w", g.Name, err)
 		}
-		if o == nil {
-			continue
+		if o != nil && !known[o.Address()] {
+			known[o.Address()] = true
+			objects = append(objects, o)
 		}
-		n := bucket.Need{URL: o.URL, Role: strings.ToLower(g.Role)}
+	}
+	slices.SortFunc(objects, func(a, b *generator.Object) int { return cmp.Compare(a.Address(), b.Address()) })
+	return objects, nil
+}
+
+// needs returns what the groups' nodes read as themselves.
+func needs(groups []*plan.Group) (all []bucket.Need) {
+	for _, g := range groups {
+		n := bucket.Need{Role: strings.ToLower(g.Role)}
 		if n.Role == "controlplane" {
 			n.Role = "control-plane"
 		}
 		if g.Object != nil {
 			n.Zone = slices.Concat(g.Object.Spec.Zones, g.Object.Spec.Subnets, []string{""})[0]
 		}
-		needs = append(needs, n)
-		if !known[o.Address()] {
-			known[o.Address()] = true
-			objects = append(objects, o)
+		for _, h := range g.Hooks {
+			if h.Archive && h.ArchiveURL != "" && h.Phase != generator.Boot {
+				n.Address = h.ArchiveURL + "/"
+				all = append(all, n)
+			}
+			for _, f := range h.Files {
+				for _, n.Address = range append(slices.Clip(f.URLs), f.Secret) {
+					all = append(all, n)
+				}
+			}
 		}
 	}
-	slices.SortFunc(objects, func(a, b *generator.Object) int { return cmp.Compare(a.Address(), b.Address()) })
-	return objects, needs, nil
+	return all
 }
 
 // pushAll pushes, or only looks. What was pushed before an error stays: it is whole, and the next run goes on from there.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/generator"
 )
 
 // checkScript sees to it that the kernel can start a script: it begins with #! and an absolute path.
@@ -127,7 +129,7 @@ func underFile(path string, first map[string]string) (folder, inside string) {
 // checkFileContent sees to it that a file has exactly one content.
 func (d *decoder) checkFileContent(at string, f *File) {
 	var given []string
-	for _, field := range []string{"content", "contentBase64", "source", "url"} {
+	for _, field := range []string{"content", "contentBase64", "source", "url", "secret"} {
 		if d.doc.given(at + "." + field) {
 			given = append(given, field)
 		}
@@ -135,7 +137,7 @@ func (d *decoder) checkFileContent(at string, f *File) {
 	switch {
 	case len(given) == 0 && !d.bad[at]:
 		if !d.unknownIn(at, &fileObject) {
-			d.errorf(at, "give it one of `content`, `contentBase64`, `source` and `url`", "the file has no content")
+			d.errorf(at, "give it one of `content`, `contentBase64`, `source`, `url` and `secret`", "the file has no content")
 		}
 		return
 	case len(given) > 1:
@@ -149,6 +151,11 @@ func (d *decoder) checkFileContent(at string, f *File) {
 	}
 	if f.Source != nil && !d.bad[at+".source"] {
 		d.checkSource(at+".source", *f.Source, "content")
+	}
+	if f.Secret != nil && !d.bad[at+".secret"] {
+		if wrong, remedy := generator.SecretError(*f.Secret); wrong != "" {
+			d.errorf(at+".secret", remedy, "`secret` is %q, which %s", shorten(*f.Secret), wrong)
+		}
 	}
 	if f.SHA256 != nil && f.URL == nil {
 		d.keyErrorf(at+".sha256", "remove it; a source carries its checksum in the lock file, or as ?checksum=", "`sha256` goes only with `url`")
@@ -167,16 +174,12 @@ func (d *decoder) checkFileContent(at string, f *File) {
 		if d.bad[p] {
 			continue
 		}
-		parsed, err := url.Parse(u)
-		switch {
-		case err == nil && parsed.User != nil:
-			d.errorf(p, "let the node's own identity fetch it in the script, or give an address that is signed", "`url` of %q holds a user or password: everybody who sees user data could read it", shorten(parsed.Host))
-		case err != nil || strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-			d.errorf(p, "escape odd characters as %XX", "`url` is %q, which is no URL", shorten(u))
-		case parsed.Scheme != "http" && parsed.Scheme != "https":
-			d.errorf(p, "embed it with `source`", "`url` is %q; nodes download over http and https only", shorten(u))
-		case parsed.Host == "":
-			d.errorf(p, "", "`url` is %q, which has no host", shorten(u))
+		if wrong, remedy := generator.URLError(u); wrong != "" {
+			if parsed, err := url.Parse(u); err == nil && parsed.User != nil { // which is not for logs
+				d.errorf(p, remedy, "`url` of %q %s", shorten(parsed.Host), wrong)
+				continue
+			}
+			d.errorf(p, remedy, "`url` is %q, which %s", shorten(u), wrong)
 		}
 	}
 }

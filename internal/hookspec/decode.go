@@ -297,6 +297,8 @@ func (d *decoder) file(v value) (f File) {
 			f.URL = d.stringOrList(v)
 		case "sha256":
 			f.SHA256 = ptr(strings.ToLower(d.str(v)))
+		case "secret":
+			f.Secret = ptr(d.str(v))
 		case "mode":
 			f.Mode = ptr(d.str(v))
 		case "owner":

@@ -92,6 +92,7 @@ spec:
     - path: /etc/e
       url: [http://example.com/e, https://example.org/e]
       sha256: ab34567890123456789012345678901234567890123456789012345678901234
+    - {path: /etc/f, secret: aws-ssm:/prod/token}
     dropIns:
     - unit: containerd.service
       content: |
@@ -136,6 +137,7 @@ func TestEveryFieldIsDecoded(t *testing.T) {
 						{Path: "/etc/c", Source: ptr("files/c"), Mode: ptr("4755"), Owner: ptr("1000:1000")},
 						{Path: "/etc/d", URL: URLList{"https://example.com/d"}, SHA256: ptr("ab34567890123456789012345678901234567890123456789012345678901234")},
 						{Path: "/etc/e", URL: URLList{"http://example.com/e", "https://example.org/e"}, SHA256: ptr("ab34567890123456789012345678901234567890123456789012345678901234")},
+						{Path: "/etc/f", Secret: ptr("aws-ssm:/prod/token")},
 					},
 					DropIns: []DropIn{{Unit: "containerd.service", Content: "[Service]\nLimitNOFILE=infinity\n"}},
 					Enabled: ptr(false),
@@ -182,10 +184,10 @@ func TestPositionsAreThoseOfKeysAndValues(t *testing.T) {
 		"spec.hooks[0].files[0].mode":        "38:13 38:7",
 		"spec.hooks[0].files[1].mode":        "40:7 40:7",
 		"spec.hooks[0].files[4].url[1]":      "51:35 51:35",
-		"spec.hooks[0].cloudConfig.apt":      "59:7 59:7",
-		"spec.hooks[1]":                      "61:5 61:5",
+		"spec.hooks[0].cloudConfig.apt":      "60:7 60:7",
+		"spec.hooks[1]":                      "62:5 62:5",
 		"spec.hooks[7].name":                 "17:3 17:3",
-		"spec.overrides[0].hooks.driver.env": "67:16 67:16",
+		"spec.overrides[0].hooks.driver.env": "68:16 68:16",
 		"nosuch":                             "1:1 1:1",
 	} {
 		p, k := d.Pos(path), d.KeyPos(path)

@@ -303,18 +303,22 @@ var hookObject = Object{
 
 var fileObject = Object{
 	Name: "file",
-	Doc:  "A file that the runner puts in place. It has exactly one of content, contentBase64, source and url.",
+	Doc:  "A file that the runner puts in place. It has exactly one of content, contentBase64, source, url and secret.",
 	Fields: []Field{
 		{Name: "path", Type: String, Required: true, Also: []string{"dest", "destination", "target"}, Doc: "Where the file goes: absolute. Folders are made."},
 		{Name: "content", Type: String, Also: []string{"contents", "inline", "data"}, Doc: "The text of the file."},
 		{Name: "contentBase64", Type: String, Also: []string{"contentsBase64", "isBase64"}, Doc: "The bytes of the file in base64."},
 		{Name: "source", Type: String, Also: []string{"src", "from"}, Doc: "Where the file is, as a hook's source. It is embedded."},
 		{Name: "url", Type: StringOrList, Also: []string{"urls", "mirrors"},
-			Doc: "Where the node downloads the file, http or https; a list holds mirrors of the same bytes. Needs sha256."},
+			Doc: "Where the node downloads the file: https or http, or, as the machine itself, s3://BUCKET/KEY, gs://BUCKET/KEY or " +
+				"azureblob://ACCOUNT/CONTAINER/KEY. A list holds mirrors of the same bytes. Needs sha256."},
 		{Name: "sha256", Type: String, Pattern: `[0-9a-fA-F]{64}`, Says: "64 hexadecimal digits", Also: []string{"checksum", "sha256sum", "hash"},
 			Doc: "The checksum of what url serves."},
+		{Name: "secret", Type: String, Also: []string{"secretRef", "secretName", "valueFrom"},
+			Doc: "What the node asks a store of secrets for, as the machine itself, before each run: aws-ssm:NAME, aws-secretsmanager:NAME, gcp-secretmanager:NAME " +
+				"or azure-keyvault:VAULT/NAME; with #KEY for one value of a secret that is JSON. With run: every-boot it is kept in memory, and path is a link to it."},
 		{Name: "mode", Type: String, Default: `"0644"`, Pattern: `0?[0-7]{3,4}`, Says: `an octal mode such as "0644"`, Also: []string{"permissions", "perm"},
-			Doc: "The file's mode, octal and in quotes."},
+			Doc: "The file's mode, octal and in quotes. Of a secret, 0600 is the default."},
 		{Name: "owner", Type: String, Default: "root:root", Pattern: `[A-Za-z0-9_][A-Za-z0-9_.-]*:[A-Za-z0-9_][A-Za-z0-9_.-]*`, Says: "USER:GROUP, such as root:root",
 			Also: []string{"user"}, Doc: "The file's user and group, by name or number."},
 	},

@@ -174,6 +174,9 @@ func (d *Doc) inPhase(h *Hook, phase Phase) generator.Hook {
 	return out
 }
 
+// secretMode is the default of mode where the file is a secret.
+const secretMode = "0600"
+
 // resolve sets the file's defaults. What validation has let pass can be decoded.
 func (f *File) resolve() generator.File {
 	text := func(field string, said *string) string {
@@ -182,11 +185,17 @@ func (f *File) resolve() generator.File {
 		}
 		return strings.Trim(fileObject.Field(field).Default, `"`)
 	}
-	mode, _ := strconv.ParseUint(text("mode", f.Mode), 8, 32)
+	octal := text("mode", f.Mode)
+	if f.Secret != nil && f.Mode == nil {
+		octal = secretMode
+	}
+	mode, _ := strconv.ParseUint(octal, 8, 32)
 	out := generator.File{Path: f.Path, Mode: uint32(mode), Owner: text("owner", f.Owner), URLs: f.URL, SHA256: text("sha256", f.SHA256)}
 	switch {
 	case f.Content != nil:
 		out.Content = []byte(*f.Content)
+	case f.Secret != nil:
+		out.Secret = *f.Secret
 	case f.ContentBase64 != nil:
 		out.Content, _ = base64.StdEncoding.DecodeString(*f.ContentBase64)
 	}

@@ -105,7 +105,7 @@ func TestWhatIsSaidReplacesDefaults(t *testing.T) {
 	for _, f := range r.Files {
 		files = append(files, fmt.Sprintf("%04o %s %s", f.Mode, f.Owner, f.Path))
 	}
-	want := []string{"0600 app:app /etc/a", "0644 root:root /etc/b", "4755 1000:1000 /etc/c", "0644 root:root /etc/d", "0644 root:root /etc/e"}
+	want := []string{"0600 app:app /etc/a", "0644 root:root /etc/b", "4755 1000:1000 /etc/c", "0644 root:root /etc/d", "0644 root:root /etc/e", "0600 root:root /etc/f"}
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Error(diff)
 	}

@@ -105,8 +105,9 @@ type File struct {
 	Source        *string `yaml:"source"`
 	URL           URLList `yaml:"url"` // a string or a list of mirrors
 	SHA256        *string `yaml:"sha256"`
-	Mode          *string `yaml:"mode"`  // octal, quoted; default "0644"
-	Owner         *string `yaml:"owner"` // user:group; default root:root
+	Secret        *string `yaml:"secret"` // STORE:NAME or STORE:NAME#KEY
+	Mode          *string `yaml:"mode"`   // octal, quoted; default "0644", of secrets "0600"
+	Owner         *string `yaml:"owner"`  // user:group; default root:root
 }
 
 // DropIn is a systemd drop-in of the user's for a unit that need not exist yet.

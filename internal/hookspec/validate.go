@@ -183,6 +183,11 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 				break
 			}
 		}
+		for i := range h.Files {
+			if h.Files[i].Secret != nil {
+				d.keyErrorf(item(at("files"), i)+".secret", "choose run: every-boot", "`secret` does not go with `run: once-per-image`: it would be in the image")
+			}
+		}
 		if h.hasCloudConfig() {
 			d.keyErrorf(at("cloudConfig"), "put it into a hook of its own", "`cloudConfig` does not go with `run: once-per-image`: cloud-init applies it on each machine")
 		}

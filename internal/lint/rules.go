@@ -109,7 +109,7 @@ var rules = [...]Rule{
 	{"KH068", "failure-passes", report.Warning, "a hook goes on when a command in its middle fails", "add set -e below the first line"},
 	{"KH069", "lost-in-image", report.Warning, "a once-per-image hook does what an image does not keep", "do it in verify, which runs on the first boot of each machine too, or in a hook of its own with run: every-boot or once-per-instance"},
 	// secrets
-	{"KH070", "secret", report.Error, "a secret in user data", "let the node fetch it with its own identity, from a secret store or a bucket"},
+	{"KH070", "secret", report.Error, "a secret in user data", "name it with `secret:` in a file of a hook: the node asks for it as itself"},
 	// kops
 	{"KH080", "kops-has-a-field", report.Info, "kops has a field for this", "use the field: kops does it on every boot, before the kubelet, and outside of the size limit"},
 	{DroppedDocument, "document-dropped", report.Error, "kops drops a document of the file", "separate documents by lines that are exactly ---"},

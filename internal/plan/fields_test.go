@@ -38,7 +38,7 @@ var free = map[string]any{
 	"spec.archiveURL": "s3://hooks-example/prod",
 	"hook.files":      []mapping{{"path": "/etc/a", "content": "a"}},
 	"hook.dropIns":    []mapping{{"unit": "a.service", "content": "[Unit]\n"}}, "hook.cloudConfig": mapping{"apt": mapping{"preserve_sources_list": true}},
-	"file.path": "/etc/b", "file.contentBase64": "Yg==", "file.url": "https://a.example.com/b", "file.sha256": strings.Repeat("1", 64),
+	"file.path": "/etc/b", "file.contentBase64": "Yg==", "file.url": "https://a.example.com/b", "file.secret": "aws-ssm:/a/b", "file.sha256": strings.Repeat("1", 64),
 	"file.mode": "0600", "file.owner": "root:adm", "dropIn.unit": "b.service", "dropIn.content": "[Service]\n",
 }
 
@@ -79,7 +79,7 @@ func with(object, name string, value any) mapping {
 	switch object + "." + name {
 	case "hook.source":
 		delete(m, "script")
-	case "file.contentBase64", "file.source", "file.url":
+	case "file.contentBase64", "file.source", "file.url", "file.secret":
 		delete(m, "content")
 	case "file.sha256":
 		delete(m, "content")

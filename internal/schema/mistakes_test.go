@@ -35,7 +35,7 @@ var beyond = []struct {
 	{"names in lists of objects: unique", regexp.MustCompile("file .* is there twice|a drop-in for .* is there twice")},
 	{"files of a hook: none below another", regexp.MustCompile("cannot be a file and the folder of")},
 	{"base64", regexp.MustCompile("is not base64")},
-	{"escapes of URLs", regexp.MustCompile("is .*, which is no URL")},
+	{"escapes of URLs", regexp.MustCompile("`url` is .*, which is not a URL")},
 	{"units that cannot wait for hooks", regexp.MustCompile("`before` names .*, which (already waits|is a hook's own|is how people|belongs to|starts early|is reached only|is part of)")},
 	{"overrides: against the hooks that they change", regexp.MustCompile("there is no hook .* to override|does not go with phase|does not go with `run|are both given|does not go with several phases")},
 	{"carriage returns", regexp.MustCompile("ends with a carriage return")},

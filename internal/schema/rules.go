@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
 )
 
@@ -14,6 +15,7 @@ const (
 	aPath     = `^/(?:.*[^/])?$`
 	notAPath  = `[\x00-\x1f\x7f]|//|/\.\.?(?:/|$)|^/$|^/(?:opt|run|var/lib)/kopshook(?:/|$)|^/etc/systemd/system/(?:.*/)?kopshook-[^/]*$`
 	webURL    = `^[hH][tT][tT][pP][sS]?://[!-"$-.0->A-~]+([/?#][!-~]*)?$` // no user or password
+	bucketURL = `^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$`
 	noText    = `^\s*$`
 	shebang   = `^#![ \t]*/`
 	notAGlob  = `[{},]|\[!`
@@ -85,11 +87,12 @@ func addRules(definitions node, objects []*hookspec.Object) {
 		if items, ok := n["items"].(node); ok {
 			n = items
 		}
-		n["pattern"] = webURL
+		n["pattern"] = webURL + "|" + bucketURL
 	}
+	set(property(definitions, "file", "secret"), "pattern", "^("+generator.SecretPattern+")$")
 	file := definitions["file"].(node)
 	var oneOf []any
-	for _, content := range []string{"content", "contentBase64", "source", "url"} {
+	for _, content := range []string{"content", "contentBase64", "source", "url", "secret"} {
 		oneOf = append(oneOf, node{"required": []string{content}})
 	}
 	file["oneOf"] = oneOf

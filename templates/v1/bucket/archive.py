@@ -24,6 +24,7 @@ def note(state, why=""):
     os.rename(path + "~", path)
 
 address, want = sys.argv[1:]
+part = want
 machine = open("/run/kopshook/hook/archive").readline().strip()
 stamp = "/var/lib/kopshook/%s/.bucket" % machine
 began = []
@@ -31,7 +32,7 @@ why = ""
 if not os.path.exists(stamp) or open(stamp).read() != want:
     for n in range(1, 7):
         note("running", why)
-        why = attempt(get, address + "/" + want, want, want) or attempt(place, want)
+        why = attempt(get, address + "/" + want, part, want) or attempt(place, part)
         if not why:
             break
         why = "attempt %d of 6: %s/%s: %s" % (n, address, want, why)
