@@ -98,10 +98,18 @@ func InBucket(content string) (url, sum string, ok bool) {
 
 // plainReader returns the content of a part that reads from a bucket with the reader as plain text.
 func plainReader(content string) (string, bool) {
+	if _, _, ok := InBucket(content); !ok {
+		return "", false
+	}
+	return plainHere(content)
+}
+
+// plainHere returns a script with its compressed here-document as plain text.
+func plainHere(content string) (string, bool) {
 	const begin, end = " << . | gzip -dc\n", "\n.\n"
 	head, rest, found := strings.Cut(content, begin)
 	encoded, tail, found2 := strings.Cut(rest, end)
-	if _, _, ok := InBucket(content); !ok || !found || !found2 {
+	if !found || !found2 {
 		return "", false
 	}
 	reader, err := decodeGzip(encoded)

@@ -9,6 +9,8 @@ import (
 	"strings"
 )
 
+const cloudName = "kopshook-003-cloud.sh"
+
 // isEmbedded says whether user data, or the archive, has the file's bytes.
 func (f *File) isEmbedded() bool { return len(f.URLs) == 0 && f.Secret == "" }
 

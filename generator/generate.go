@@ -134,7 +134,7 @@ func (m *model) runtimeParts() []UserData {
 		parts = append(parts, UserData{"kopshook-002-reboot.sh", boothook, m.runtime.Reboot})
 	}
 	if helper := m.cloudHelper(); helper != "" {
-		parts = append(parts, UserData{"kopshook-003-cloud.sh", boothook, helper})
+		parts = append(parts, UserData{cloudName, boothook, helper})
 	}
 	if slices.ContainsFunc(m.hooks, (*hook).fetches) {
 		parts = append(parts, UserData{"kopshook-003-fetch.sh", boothook, m.runtime.Fetch})
@@ -173,7 +173,7 @@ func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]File, error) {
 		path := "/var/lib/cloud/instance/boothooks/" + p.Name
 		if name, ok := installed[p.Name]; ok {
 			path = "/opt/kopshook/bin/" + name
-			add(path, 0o755, []byte(p.Content))
+			add(path, 0o755, []byte(Plain(p)))
 			continue
 		}
 		add(path, 0o700, []byte(p.Content))
@@ -212,7 +212,7 @@ func Files(ig InstanceGroup, runtime string, hooks []Hook) ([]File, error) {
 var installed = map[string]string{
 	"kopshook-001-runtime.sh": "run",
 	"kopshook-002-reboot.sh":  "reboot",
-	"kopshook-003-cloud.sh":   "cloud",
+	cloudName:                 "cloud",
 	"kopshook-003-fetch.sh":   "fetch",
 	"kopshook-004-kubelet.sh": "kubelet",
 }

@@ -20,6 +20,11 @@ func Plain(p UserData) string {
 			return text
 		}
 	}
+	if p.Name == cloudName {
+		if text, ok := plainHere(p.Content); ok {
+			return text
+		}
+	}
 	if p.Type != cloudConfig || !strings.Contains(p.Content, "\n  encoding: ") {
 		return p.Content
 	}

@@ -42,7 +42,7 @@ func renderTree(c *cli.Context, groups []*plan.Group) error {
 
 // tree lays out what lands on the nodes, for reviewers: a file that is the same on all nodes that have it stands once,
 // below all/; one that differs stands below each group's name. GROUP/files.txt lists what the group's nodes get, in
-// order, with mode and owner.
+// order, with mode and owner, and where the node gets what is not in the tree.
 func tree(groups []*plan.Group) ([]treeFile, error) {
 	perGroup := map[*plan.Group][]generator.File{}
 	first := map[string][]byte{}
@@ -75,6 +75,10 @@ func tree(groups []*plan.Group) ([]treeFile, error) {
 			place := "all"
 			if differs[f.Path] {
 				place = folder(g, groups)
+			}
+			if len(f.URLs) > 0 || f.Secret != "" { // there are no bytes to look at
+				fmt.Fprintf(&list, "%04o %s %s %s\n", f.Mode, f.Owner, f.Path, strings.TrimSpace(strings.Join(append([]string{f.SHA256}, append(f.URLs, f.Secret)...), " ")))
+				continue
 			}
 			fmt.Fprintf(&list, "%04o %s %s %s\n", f.Mode, f.Owner, f.Path, place)
 			if path := place + f.Path; !done[path] {

@@ -60,41 +60,45 @@ def s3(place,headers,region=""):
 		if there==home:
 			raise
 		return s3(place,headers,there)
-def get(address,path,want):
-	data=b""
-	if os.path.exists(path):
-		data=open(path,"rb").read()
-	had=len(data)
-	end=time.time()+180
-	if sha256(data)==want:
-		return
-	scheme,place=address.split("://")
-	r=globals()[scheme](place,{"range":"bytes=%d-"%had})
-	if r.status!=206:
-		data=b""
-	size=len(data)+int(r.headers["content-length"] or 0)
-	try:
-		for more in iter(lambda:r.read(65536),b""):
-			data+=more
-			if time.time()>end or len(data)>1<<26:
-				raise OSError("too slow or too large, after %d bytes"%len(data))
-	finally:
-		open(path,"wb").write(data)
-	if len(data)<size:
-		raise OSError("cut off after %d of %d bytes"%(len(data),size))
-	if sha256(data)!=want:
+def digest(path):
+	h=hashlib.sha256()
+	with open(path,"rb") as f:
+		for data in iter(lambda:f.read(65536),b""):
+			h.update(data)
+	return h.hexdigest()
+def get(address,path,want,most=1<<26,seconds=180):
+	with open(path,"ab") as f:
+		had=f.tell()
+		end=time.time()+seconds
+		if digest(path)==want:
+			return
+		scheme,place=address.split("://")
+		r=globals()[scheme](place,{"range":"bytes=%d-"%had})
+		if r.status!=206:
+			f.truncate(0)
+			had=0
+		size=had+int(r.headers["content-length"] or 0)
+		for data in iter(lambda:r.read(65536),b""):
+			f.write(data)
+			had+=len(data)
+			if time.time()>end or had>most:
+				raise OSError("too slow or too large, after %d bytes"%had)
+	if had<size:
+		raise OSError("cut off after %d of %d bytes"%(had,size))
+	had=digest(path)
+	if had!=want:
 		os.remove(path)
-		raise OSError("wrong sha256: "+sha256(data))
+		raise OSError("wrong sha256: "+had)
 def attempt(f,*args):
 	global skew
 	try:
 		f(*args)
 	except HTTPError as e:
 		if e.code==416:
-			os.remove(args[1])
+			os.remove(part)
 		if e.headers["date"]:
 			skew=parsedate_to_datetime(e.headers["date"]).timestamp()-time.time()
-		code=re.search(r"<Code>(\w+)",str(e.read(4096)))
+		code=re.search(r"(?:<Code>|\"(?:__type|status|code)\": ?\")(?:[\w.]+#)?(\w+)",str(e.read(4096)))
 		return "%s, asked as %s"%(code and code.group(1) or e,who)
 	except Exception as e:
 		return str(e)
@@ -121,6 +125,7 @@ def note(state,why=""):
 	print(text,file=open(path+"~","w"))
 	os.rename(path+"~",path)
 address,want=sys.argv[1:]
+part=want
 machine=open("/run/kopshook/hook/archive").readline().strip()
 stamp="/var/lib/kopshook/%s/.bucket"%machine
 began=[]
@@ -128,7 +133,7 @@ why=""
 if not os.path.exists(stamp) or open(stamp).read()!=want:
 	for n in range(1,7):
 		note("running",why)
-		why=attempt(get,address+"/"+want,want,want) or attempt(place,want)
+		why=attempt(get,address+"/"+want,part,want) or attempt(place,part)
 		if not why:
 			break
 		why="attempt %d of 6: %s/%s: %s"%(n,address,want,why)
