@@ -1,0 +1,409 @@
+package addon
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"kopshook.dev/kopshook/internal/nodestatus"
+)
+
+// node is a folder in which the pod's script and the node's run as if it were /, of both. systemd-run runs at once what it
+// is given; the boots of e2e/ have a real one.
+type node struct {
+	t    *testing.T
+	root string
+}
+
+func newNode(t *testing.T) *node {
+	n := &node{t, t.TempDir()}
+	n.write("etc/machine-id", "m-1\n")
+	n.write("boot_id", "boot-1\n")
+	n.write("opt/kops/conf/kube_env.yaml", "ClusterName: c.example.com\nInstanceGroupName: \"nodes\"\nInstanceGroupRole: Node\n")
+	n.mkdir("hooks")
+	n.mkdir("run")
+	n.mkdir("state")
+	n.program("nsenter", `shift 4; exec "$@"`)
+	n.program("sync", `echo "sync ${1##*/}" >> `+n.root+`/disk.log`)
+	n.program("journalctl", `exec /bin/sleep 1000`)
+	// a second of the pod's long wait is one of here
+	n.program("sleep", `[ "$1" = 300 ] || { echo "$1" >> `+n.root+`/sleeps; exec /bin/sleep 0.05; }; exec /bin/sleep 0.2`)
+	n.program("systemd-run", `while [ "$1" != /bin/sh ]; do
+  case $1 in --setenv=*) export "${1#--setenv=}" ;; esac
+  shift
+done
+"$@"
+echo $? > `+n.root+`/exit`)
+	n.program("systemctl", `case "$*" in
+*ActiveState*) echo inactive ;;
+*ExecMainStatus*) cat `+n.root+`/exit ;;
+*Result*) cat `+n.root+`/result 2> /dev/null || echo exit-code ;;
+esac`)
+	return n
+}
+
+func (n *node) path(name string) string { return filepath.Join(n.root, name) }
+
+func (n *node) mkdir(name string) {
+	n.t.Helper()
+	if err := os.MkdirAll(n.path(name), 0o755); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) write(name, content string) {
+	n.t.Helper()
+	n.mkdir(filepath.Dir(name))
+	if err := os.WriteFile(n.path(name), []byte(content), 0o755); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) program(name, script string) { n.write("bin/"+name, "#!/bin/sh\n"+script+"\n") }
+
+func (n *node) read(name string) string {
+	n.t.Helper()
+	b, err := os.ReadFile(n.path(name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		n.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (n *node) exists(name string) bool {
+	_, err := os.Lstat(n.path(name))
+	return err == nil
+}
+
+// local makes a script one that runs below the root.
+func (n *node) local(script []byte) string {
+	s := string(script)
+	for _, old := range []string{"/var/lib/", "/etc/machine-id", "/opt/kop", "/run/kopshook", "/hooks/", "/state/"} {
+		s = strings.ReplaceAll(s, old, n.root+old)
+	}
+	s = strings.ReplaceAll(s, "/proc/sys/kernel/random/boot_id", n.root+"/boot_id")
+	return strings.ReplaceAll(s, "export PATH=", "export PATH="+n.root+"/bin:")
+}
+
+// configMap is what a pod finds of the hook x. It returns the checksum that the pod's argument says.
+func (n *node) configMap(files map[string]string) string {
+	n.t.Helper()
+	var sums bytes.Buffer
+	for _, name := range []string{"env", "script", "script.a", "script.b", "verify"} {
+		if content, ok := files[name]; ok {
+			n.write("hooks/x/"+name, content)
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256([]byte(content)), name)
+		}
+	}
+	n.write("hooks/x/SHA256SUMS", sums.String())
+	return fmt.Sprintf("%x", sha256.Sum256(sums.Bytes()))
+}
+
+// placed is a configMap that was copied to the node.
+func (n *node) placed(files map[string]string) string {
+	n.t.Helper()
+	sum := n.configMap(files)
+	for name, content := range files {
+		n.write("opt/kopshook/daemon/x/"+strings.Replace(name, "script.", "scripts/", 1), content)
+	}
+	n.write("opt/kopshook/daemon/x/SHA256SUMS", n.read("hooks/x/SHA256SUMS"))
+	n.write("opt/kopshook/daemon/x/hook.sh", n.local(Hook))
+	return sum
+}
+
+// hook runs the node's script.
+func (n *node) hook(args ...string) (string, int) {
+	n.t.Helper()
+	cmd := exec.Command("/bin/sh", append([]string{n.path("opt/kopshook/daemon/x/hook.sh")}, args...)...)
+	cmd.Env = append(os.Environ(), "PATH="+n.path("bin")+":"+os.Getenv("PATH"))
+	cmd.Dir = n.root
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		n.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+const daemon = "opt/kopshook/daemon/x/"
+
+func TestAttemptOnTheNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		files  map[string]string
+		before func(n *node)
+		sum    string // in place of the right one
+		verify bool
+		exit   int
+		why    string
+		ran    string
+		undone bool
+	}{
+		"one script":             {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, ran: "one\n"},
+		"scripts, in order":      {files: map[string]string{"script.a": "#!/bin/sh\necho a >> ran\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, ran: "a\nb\n"},
+		"the first fails":        {files: map[string]string{"script.a": "#!/bin/sh\nexit 3\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, exit: 3, why: "a: exit status 3\n", undone: true},
+		"a script reads its own": {files: map[string]string{"script.a": "#!/bin/sh\ncat >> ran\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, ran: "b\n"},
+		"verify with a shebang":  {files: map[string]string{"verify": "#!/bin/sh -e\nfalse\necho on >> ran\n"}, exit: 1, why: "verify: exit status 1\n", undone: true},
+		"verify without":         {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n", "verify": "exit 5"}, exit: 5, why: "verify: exit status 5\n", ran: "one\n", undone: true},
+		"verify alone":           {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n", "verify": "echo fine >> ran\n"}, verify: true, ran: "fine\n", undone: true},
+		"variables":              {files: map[string]string{"env": "set -- \"$@\" 'name=a b'\n", "script": "#!/bin/sh\necho \"$name $HOME $KOPSHOOK_CLUSTER $KOPSHOOK_INSTANCE_GROUP $KOPSHOOK_ROLE $KOPSHOOK_FIRST_BOOT\" >> ran\n"}, ran: "a b /root c.example.com nodes Node false\n"},
+		"the first boot": {files: map[string]string{"script": "#!/bin/sh\necho $KOPSHOOK_FIRST_BOOT >> ran\n"},
+			before: func(n *node) { n.write("run/kopshook/with", "exec x KOPSHOOK_FIRST_BOOT=true y\n") }, ran: "true\n"},
+		"a signal":             {files: map[string]string{"script": "#!/bin/sh\nkill -9 $PPID\n"}, exit: -1, why: "ended by a signal\n", undone: true},
+		"files of another pod": {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, sum: strings.Repeat("0", 64), exit: 1, why: "the files are not those of this pod\n", undone: true},
+		"a script that was edited": {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, exit: 1, why: "the files are not those of this pod\n", undone: true,
+			before: func(n *node) { n.write(daemon+"script", "#!/bin/sh\necho other >> ran\n") }},
+		"it cannot be remembered": {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, exit: 1, why: "stamp: exit status 1\n", ran: "one\n", undone: true,
+			before: func(n *node) { n.program("sync", "exit 1") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			sum := n.placed(c.files)
+			if c.before != nil {
+				c.before(n)
+			}
+			said := sum
+			if c.sum != "" {
+				said = c.sum
+			}
+			do := "run"
+			if c.verify {
+				do = "verify"
+			}
+			out, exit := n.hook(do, said)
+			if exit != c.exit || n.read(daemon+"why") != c.why || n.read(daemon+"ran") != c.ran {
+				t.Errorf("exit status %d, want %d; reason %q, want %q; it did %q, want %q: %s", exit, c.exit, n.read(daemon+"why"), c.why, n.read(daemon+"ran"), c.ran, out)
+			}
+			if _, fine := n.hook("fine"); (fine == 0) != (c.why == "") {
+				t.Errorf("fine says %d after the reason %q", fine, c.why)
+			}
+			if _, finished := n.hook("finished", sum, "once-per-instance"); (finished != 0) != c.undone {
+				t.Errorf("finished says %d", finished)
+			}
+		})
+	}
+}
+
+func TestAttemptIsRememberedForItsContentMachineAndBoot(t *testing.T) {
+	n := newNode(t)
+	sum := n.placed(map[string]string{"script": "#!/bin/sh\n"})
+	if out, exit := n.hook("run", sum); exit != 0 {
+		t.Fatal(out)
+	}
+	if got := n.read("disk.log"); got != "sync .x\n" {
+		t.Errorf("synced: %q", got)
+	}
+	finished := func(sum, run string, want bool) {
+		t.Helper()
+		if _, exit := n.hook("finished", sum, run); (exit == 0) != want {
+			t.Errorf("finished %s says %d", run, exit)
+		}
+	}
+	finished(sum, "once-per-instance", true)
+	finished(sum, "every-boot", true)
+	finished(strings.Repeat("0", 64), "once-per-instance", false)
+	n.write("boot_id", "boot-2\n")
+	finished(sum, "once-per-instance", true)
+	finished(sum, "every-boot", false)
+	n.write("etc/machine-id", "m-2\n")
+	finished(sum, "once-per-instance", false)
+	n.mkdir("var/lib/cloud")
+	if err := os.Symlink("/var/lib/cloud/instances/i-1", n.path("var/lib/cloud/instance")); err != nil {
+		t.Fatal(err)
+	}
+	n.hook("run", sum)
+	n.write("etc/machine-id", "m-3\n")
+	finished(sum, "once-per-instance", true) // cloud-init's id says which machine this is
+}
+
+func TestStatusOnTheNode(t *testing.T) {
+	n := newNode(t)
+	n.placed(nil)
+	const v = "var/lib/kopshook/"
+	n.hook("status", "failed", "timed out after 3 s", "2", "124", "2026-01-02T03:04:05Z", "abc")
+	var got nodestatus.Status
+	if err := json.Unmarshal([]byte(n.read(v+"status/x.json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := nodestatus.Status{Hook: "x", Phase: "daemon", State: nodestatus.Failed, Reason: "timed out after 3 s", Attempts: 2, ExitCode: 124,
+		StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), InstanceID: "m-1", Hash: "abc"}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(nodestatus.Status{}, "UpdatedAt")); diff != "" {
+		t.Error(diff)
+	}
+	if _, exit := n.hook("recorded", "abc"); exit == 0 {
+		t.Error("a failure counts as success")
+	}
+	n.hook("status", "succeeded", "", "1", "0", "2026-01-02T03:04:05Z", "abc")
+	if _, exit := n.hook("recorded", "abc"); exit != 0 {
+		t.Error("success does not count")
+	}
+	if _, exit := n.hook("recorded", "abd"); exit == 0 {
+		t.Error("success with other content counts")
+	}
+	if _, exit := n.hook("skipped"); exit == 0 {
+		t.Error("it is skipped, though nobody said so")
+	}
+	n.write(v+"skip/x", "")
+	if _, exit := n.hook("skipped"); exit != 0 {
+		t.Error("it is not skipped")
+	}
+	n.write(v+"daemon/x", "stamp")
+	n.hook("forget")
+	for _, f := range []string{v + "status/x.json", v + "daemon/x", "opt/kopshook/daemon/x"} {
+		if n.exists(f) {
+			t.Errorf("%s is still there", f)
+		}
+	}
+	n.placed(nil)
+	n.write(v+"status/x.json", `{"hook":"x","phase":"pre-nodeup"}`)
+	if n.hook("forget"); !n.exists(v + "status/x.json") {
+		t.Error("the status of a hook of user data with that name is gone")
+	}
+}
+
+// pod is the pod's script, running.
+type pod struct {
+	*node
+	cmd *exec.Cmd
+	out *bytes.Buffer
+}
+
+func (n *node) start(args string) *pod {
+	n.t.Helper()
+	os.RemoveAll(n.path("state/ready")) // each pod has a folder of its own
+	n.write("kopshook/run.sh", n.local(Run))
+	n.write("kopshook/hook.sh", n.local(Hook))
+	p := &pod{n, exec.Command("/bin/sh", n.path("kopshook/run.sh"), args), &bytes.Buffer{}}
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
+	p.cmd.WaitDelay = time.Second
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) })
+	return p
+}
+
+// until waits for what is to come.
+func (p *pod) until(what string, is func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+			p.cmd.Wait()
+			p.t.Fatalf("not %s: %s\n%s", what, p.out, p.read("var/lib/kopshook/status/x.json"))
+		}
+	}
+}
+
+func (p *pod) ready() bool { return p.exists("state/ready") }
+
+func (p *pod) says(state nodestatus.State, reason string) bool {
+	var s nodestatus.Status
+	return json.Unmarshal([]byte(p.read("var/lib/kopshook/status/x.json")), &s) == nil && s.State == state && s.Reason == reason
+}
+
+// end stops the pod as a kubelet does.
+func (p *pod) end() {
+	p.t.Helper()
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.cmd.Wait(); p.cmd.ProcessState.ExitCode() != 0 {
+		p.t.Errorf("%v: %s", err, p.out)
+	}
+	if p.exists("run/kopshook-daemon-x.lock") {
+		p.t.Error("it keeps the node's lock")
+	}
+}
+
+func TestPodRunsItsHookAndVerifiesItFromThenOn(t *testing.T) {
+	n := newNode(t)
+	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho ran $KOPSHOOK_ATTEMPT >> " + n.path("log") + "\n",
+		"verify": "[ ! -e " + n.path("broken") + " ]\n"})
+	args := "name=x run=once-per-instance timeout=20 attempts=2 delay=5 sum=" + sum
+	p := n.start(args)
+	p.until("ready", p.ready)
+	p.until("succeeded", func() bool { return p.says(nodestatus.Succeeded, "") })
+	n.write("broken", "")
+	p.until("out of order", func() bool { return !p.ready() && p.says(nodestatus.Failed, "verify: exit status 1") })
+	os.Remove(n.path("broken"))
+	p.until("ready again", func() bool { return p.ready() && p.says(nodestatus.Succeeded, "verified again") })
+	p.end()
+	p = n.start(args)
+	p.until("ready at once", p.ready)
+	p.end()
+	if got := n.read("log"); got != "ran 1\n" {
+		t.Errorf("it ran %q", got)
+	}
+}
+
+func TestPodOfAHookThatFails(t *testing.T) {
+	n := newNode(t)
+	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho x >> " + n.path("log") + "\nexit 3\n"})
+	p := n.start("name=x run=once-per-instance timeout=20 attempts=3 delay=50 sum=" + sum)
+	p.until("failed", func() bool { return p.says(nodestatus.Failed, "script: exit status 3") })
+	p.until("looking again", func() bool { return strings.Count(p.read("log"), "x") == 3 })
+	if p.ready() {
+		t.Error("it is ready")
+	}
+	p.end()
+	if got := n.read("sleeps"); !strings.HasPrefix(got, "50\n100\n1\n") {
+		t.Errorf("it waited %q", got)
+	}
+	if n.exists("var/lib/kopshook/daemon/x") {
+		t.Error("it is remembered as done")
+	}
+}
+
+func TestPodLeavesToTheOperatorWhatIsSkipped(t *testing.T) {
+	n := newNode(t)
+	sum := n.configMap(map[string]string{"script": "#!/bin/sh\n: > " + n.path("log") + "\n"})
+	n.write("var/lib/kopshook/skip/x", "")
+	p := n.start("name=x run=once-per-instance timeout=20 attempts=3 delay=5 sum=" + sum)
+	p.until("ready", p.ready)
+	p.end()
+	if !p.says(nodestatus.Skipped, "") || n.exists("log") {
+		t.Errorf("%s, ran: %v", n.read("var/lib/kopshook/status/x.json"), n.exists("log"))
+	}
+}
+
+func TestPodWaitsForItsConfigMapAndForOtherPods(t *testing.T) {
+	n := newNode(t)
+	log := "echo x >> " + n.path("log") + "\n"
+	sum := n.configMap(map[string]string{"script": "#!/bin/sh\n" + log})
+	n.configMap(map[string]string{"script": "#!/bin/sh\n# of another template\n" + log})
+	// a pod that is gone left its lock
+	n.write("run/kopshook-daemon-x.lock", "999999\n")
+	p := n.start("name=x run=once-per-instance timeout=20 attempts=3 delay=5 sum=" + sum)
+	p.until("waiting", func() bool { return strings.Contains(n.read("sleeps"), "5\n") })
+	if n.exists("log") || p.ready() {
+		t.Error("it ran what belongs to another pod")
+	}
+	n.configMap(map[string]string{"script": "#!/bin/sh\n" + log})
+	p.until("ready", p.ready)
+	// and a second one waits while the first has the node
+	p.cmd.Process.Signal(syscall.SIGSTOP)
+	n.write("run/kopshook-daemon-x.lock", fmt.Sprintln(p.cmd.Process.Pid))
+	os.Remove(n.path("sleeps"))
+	second := n.start("name=x run=once-per-instance timeout=20 attempts=3 delay=5 sum=" + sum)
+	second.until("waiting", func() bool { return strings.Contains(n.read("sleeps"), "2\n") })
+	if second.ready() {
+		t.Error("it took a lock that a living pod has")
+	}
+	p.cmd.Process.Signal(syscall.SIGCONT)
+	os.Remove(n.path("run/kopshook-daemon-x.lock"))
+	second.until("ready", second.ready)
+	second.end()
+	if got := n.read("log"); got != "x\n" {
+		t.Errorf("it ran %q", got)
+	}
+}
