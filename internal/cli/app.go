@@ -72,6 +72,7 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	cli.FlagStringer = func(f cli.Flag) string { return describeOption(f).helpLine() } // the library has it for all apps
 	app := &cli.App{
 		Name:      "kopshook",
 		Usage:     "hooks for kops instance groups: in place before the kubelet starts",

@@ -7,8 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func init() { cli.FlagStringer = func(f cli.Flag) string { return describeOption(f).helpLine() } }
-
 // option is what help, the manual page and docs/commands.md say of an option.
 type option struct {
 	names    []string // with their dashes, the short one first

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strconv"
 
@@ -23,21 +24,21 @@ type knownHook struct {
 }
 
 // shared returns the hook with its bytes, read once for all groups that have it, and its id.
-func (p *planner) shared(h *hookspec.Resolved) (hookspec.Resolved, string) {
+func (p *planner) shared(ctx context.Context, h *hookspec.Resolved) (hookspec.Resolved, string) {
 	key := hookKey{h.Doc, h.ID}
 	known, ok := p.known[key]
 	if !ok {
 		known = knownHook{hook: *h, id: strconv.Itoa(len(p.known))}
-		p.read(&known.hook)
+		p.read(ctx, &known.hook)
 		p.known[key] = known
 	}
 	return known.hook, known.id
 }
 
 // read reads what the hook takes from sources.
-func (p *planner) read(h *hookspec.Resolved) {
+func (p *planner) read(ctx context.Context, h *hookspec.Resolved) {
 	if src := h.Said.Source; src != nil {
-		for _, f := range p.load(h, "source", *src, true) {
+		for _, f := range p.load(ctx, h, "source", *src, true) {
 			if !bytes.HasPrefix(f.Content, []byte("#!")) && !bytes.HasPrefix(f.Content, []byte("\x7fELF")) {
 				p.report.Errorf(h.Pos("source"), h.FieldPath("source"), "begin it with a line such as #!/bin/sh",
 					"%q of source %q is not a script: its first two bytes are not #!", f.Name, source.Redact(*src))
@@ -52,19 +53,19 @@ func (p *planner) read(h *hookspec.Resolved) {
 		if f.Source == nil {
 			continue
 		}
-		if files := p.load(h, fmt.Sprintf("files[%d].source", i), *f.Source, false); len(files) == 1 {
+		if files := p.load(ctx, h, fmt.Sprintf("files[%d].source", i), *f.Source, false); len(files) == 1 {
 			h.Files[i].Content = files[0].Content
 		}
 	}
 }
 
 // load reads a source once. One that is wrong is reported once, for the first field that names it.
-func (p *planner) load(h *hookspec.Resolved, field, src string, dir bool) []source.File {
+func (p *planner) load(ctx context.Context, h *hookspec.Resolved, field, src string, dir bool) []source.File {
 	ref := source.Ref{SpecFile: h.Doc.File, Source: src, Dir: dir}
 	if files, ok := p.scripts[ref]; ok || p.broken[ref] {
 		return files
 	}
-	files, err := p.loader.Load(p.ctx, ref)
+	files, err := p.loader.Load(ctx, ref)
 	if err != nil {
 		p.broken[ref] = true
 		p.report.AddError(h.Pos(field), h.FieldPath(field), err)

@@ -62,7 +62,7 @@ func (g *Group) Stays() bool { return g.asIs || g.Skipped != "" }
 // Make plans for all instance groups of the manifests, in their order. What it has to say goes to r; the plan is of use only when r has no
 // errors.
 func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, loader Loader, r *report.Report) []*Group {
-	p := newPlanner(ctx, loader, r)
+	p := newPlanner(loader, r)
 	var groups []*Group
 	selects := map[*hookspec.Doc]bool{}
 	clusters := map[string]*instancegroups.Cluster{}
@@ -76,7 +76,7 @@ func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, load
 			if ig.ClusterObject == nil {
 				ig.ClusterObject = clusters[ig.Cluster]
 			}
-			groups = append(groups, p.group(docs, m, ig, selects))
+			groups = append(groups, p.group(ctx, docs, m, ig, selects))
 		}
 	}
 	for _, d := range docs {
@@ -152,7 +152,6 @@ func generatorHooks(hooks []hookspec.Resolved) []generator.Hook {
 }
 
 type planner struct {
-	ctx     context.Context
 	loader  Loader
 	report  *report.Report
 	scripts map[source.Ref][]source.File
@@ -162,12 +161,12 @@ type planner struct {
 	diffs   diffs
 }
 
-func newPlanner(ctx context.Context, loader Loader, r *report.Report) *planner {
-	return &planner{ctx: ctx, loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{},
+func newPlanner(loader Loader, r *report.Report) *planner {
+	return &planner{loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{},
 		known: map[hookKey]knownHook{}}
 }
 
-func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
+func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
 	g := &Group{Group: ig, Manifest: m, diffs: &p.diffs}
 	who := Selectable(ig)
 	var chosen []*hookspec.Doc
@@ -190,10 +189,10 @@ func (p *planner) group(docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Gr
 	if g.Skipped != "" || p.report.HasErrors() {
 		return g
 	}
-	p.prefetch(g.Hooks)
+	p.prefetch(ctx, g.Hooks)
 	for i := range g.Hooks {
 		var id string
-		g.Hooks[i], id = p.shared(&g.Hooks[i])
+		g.Hooks[i], id = p.shared(ctx, &g.Hooks[i])
 		g.hookIDs = append(g.hookIDs, id)
 	}
 	if len(g.Hooks) == 0 || p.report.HasErrors() {

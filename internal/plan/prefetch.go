@@ -8,7 +8,7 @@ import (
 )
 
 // prefetch lets the loader bring all that hooks take from elsewhere at once; they are read one after the other.
-func (p *planner) prefetch(hooks []hookspec.Resolved) {
+func (p *planner) prefetch(ctx context.Context, hooks []hookspec.Resolved) {
 	loader, ok := p.loader.(interface {
 		Prefetch(context.Context, []source.Ref)
 	})
@@ -32,6 +32,6 @@ func (p *planner) prefetch(hooks []hookspec.Resolved) {
 		}
 	}
 	if len(refs) > 1 {
-		loader.Prefetch(p.ctx, refs)
+		loader.Prefetch(ctx, refs)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Read returns hooks with their bytes, as Make does for those that become user data. It is for phase daemon.
 func Read(ctx context.Context, hooks []hookspec.Resolved, loader Loader, r *report.Report) []generator.Hook {
-	return generatorHooks(newPlanner(ctx, loader, r).readAll(hooks))
+	return generatorHooks(newPlanner(loader, r).readAll(ctx, hooks))
 }
 
 // Hooks returns the hooks of all specs as they are where no override applies, whatever they select.
@@ -19,13 +19,13 @@ func Hooks(ctx context.Context, docs []*hookspec.Doc, loader Loader, r *report.R
 	for _, d := range docs {
 		hooks = append(hooks, d.Resolve(hookspec.Group{})...)
 	}
-	return newPlanner(ctx, loader, r).readAll(hooks)
+	return newPlanner(loader, r).readAll(ctx, hooks)
 }
 
-func (p *planner) readAll(hooks []hookspec.Resolved) []hookspec.Resolved {
+func (p *planner) readAll(ctx context.Context, hooks []hookspec.Resolved) []hookspec.Resolved {
 	out := make([]hookspec.Resolved, len(hooks))
 	for i := range hooks {
-		out[i], _ = p.shared(&hooks[i])
+		out[i], _ = p.shared(ctx, &hooks[i])
 	}
 	return out
 }
