@@ -149,14 +149,14 @@ func TestAttemptOnTheNode(t *testing.T) {
 		ran    string
 		undone bool
 	}{
-		"one script":             {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, ran: "one\n"},
-		"scripts, in order":      {files: map[string]string{"script.a": "#!/bin/sh\necho a >> ran\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, ran: "a\nb\n"},
-		"the first fails":        {files: map[string]string{"script.a": "#!/bin/sh\nexit 3\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, exit: 3, why: "a: exit status 3\n", undone: true},
-		"a script reads its own": {files: map[string]string{"script.a": "#!/bin/sh\ncat >> ran\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, ran: "b\n"},
-		"verify with a shebang":  {files: map[string]string{"verify": "#!/bin/sh -e\nfalse\necho on >> ran\n"}, exit: 1, why: "verify: exit status 1\n", undone: true},
-		"verify without":         {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n", "verify": "exit 5"}, exit: 5, why: "verify: exit status 5\n", ran: "one\n", undone: true},
-		"verify alone":           {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n", "verify": "echo fine >> ran\n"}, verify: true, ran: "fine\n", undone: true},
-		"variables":              {files: map[string]string{"env": "set -- \"$@\" 'name=a b'\n", "script": "#!/bin/sh\necho \"$name $HOME $KOPSHOOK_CLUSTER $KOPSHOOK_INSTANCE_GROUP $KOPSHOOK_ROLE $KOPSHOOK_FIRST_BOOT\" >> ran\n"}, ran: "a b /root c.example.com nodes Node false\n"},
+		"one script":            {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, ran: "one\n"},
+		"scripts, in order":     {files: map[string]string{"script.a": "#!/bin/sh\necho a >> ran\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, ran: "a\nb\n"},
+		"the first fails":       {files: map[string]string{"script.a": "#!/bin/sh\nexit 3\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, exit: 3, why: "a: exit status 3\n", undone: true},
+		"no list is left open":  {files: map[string]string{"script.a": "#!/bin/sh\n{ cat <&3; } >> ran 2> /dev/null || :\n", "script.b": "#!/bin/sh\necho b >> ran\n"}, ran: "b\n"},
+		"verify with a shebang": {files: map[string]string{"verify": "#!/bin/sh -e\nfalse\necho on >> ran\n"}, exit: 1, why: "verify: exit status 1\n", undone: true},
+		"verify without":        {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n", "verify": "exit 5"}, exit: 5, why: "verify: exit status 5\n", ran: "one\n", undone: true},
+		"verify alone":          {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n", "verify": "echo fine >> ran\n"}, verify: true, ran: "fine\n", undone: true},
+		"variables":             {files: map[string]string{"env": "set -- \"$@\" 'name=a b'\n", "script": "#!/bin/sh\necho \"$name $HOME $KOPSHOOK_CLUSTER $KOPSHOOK_INSTANCE_GROUP $KOPSHOOK_ROLE $KOPSHOOK_FIRST_BOOT\" >> ran\n"}, ran: "a b /root c.example.com nodes Node false\n"},
 		"the first boot": {files: map[string]string{"script": "#!/bin/sh\necho $KOPSHOOK_FIRST_BOOT >> ran\n"},
 			before: func(n *node) { n.write("run/kopshook/with", "exec x KOPSHOOK_FIRST_BOOT=true y\n") }, ran: "true\n"},
 		"a signal":             {files: map[string]string{"script": "#!/bin/sh\nkill -9 $PPID\n"}, exit: -1, why: "ended by a signal\n", undone: true},
@@ -217,13 +217,22 @@ func TestAttemptIsRememberedForItsContentMachineAndBoot(t *testing.T) {
 	finished(sum, "every-boot", false)
 	n.write("etc/machine-id", "m-2\n")
 	finished(sum, "once-per-instance", false)
-	n.mkdir("var/lib/cloud")
-	if err := os.Symlink("/var/lib/cloud/instances/i-1", n.path("var/lib/cloud/instance")); err != nil {
-		t.Fatal(err)
+	instance := func(id string) {
+		t.Helper()
+		n.mkdir("var/lib/cloud")
+		os.Remove(n.path("var/lib/cloud/instance"))
+		if err := os.Symlink("/var/lib/cloud/instances/"+id, n.path("var/lib/cloud/instance")); err != nil {
+			t.Fatal(err)
+		}
 	}
+	instance("i-1")
 	n.hook("run", sum)
 	n.write("etc/machine-id", "m-3\n")
 	finished(sum, "once-per-instance", true) // cloud-init's id says which machine this is
+	instance("iid-datasource-none")
+	n.hook("run", sum)
+	n.write("etc/machine-id", "m-4\n")
+	finished(sum, "once-per-instance", false) // it does not know
 }
 
 func TestStatusOnTheNode(t *testing.T) {
