@@ -51,10 +51,10 @@ spec:
   machineType: cx23
   maxSize: 1
   minSize: 1
-  role: Node
+  role: %s
   subnets:
   - fsn1
-`, cluster.Name, name), specs, change})
+`, cluster.Name, name, map[bool]string{true: "Master", false: "Node"}[name == cluster.ControlPlane]), specs, change})
 	return name
 }
 

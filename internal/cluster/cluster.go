@@ -54,7 +54,8 @@ type Config struct {
 	// kubelet, containerd, containerd-shim-runc-v2, ctr, runc, bridge, host-local, loopback, portmap, and etcd, which may
 	// be in PATH instead.
 	Programs string
-	// Groups are manifests of instance groups, for the cluster called Name.
+	// Groups are manifests of instance groups, for the cluster called Name. One of the name control-plane is the control
+	// plane's; without, it has one that no machine is booted of.
 	Groups []byte
 	// Progress gets a line for what takes a while; nil means nobody wants to know.
 	Progress io.Writer
@@ -224,12 +225,23 @@ func (c *Cluster) startCloud() error {
 	return nil
 }
 
-//go:embed cluster.yaml
-var clusterTemplate string
+var (
+	//go:embed cluster.yaml
+	clusterTemplate string
+	//go:embed controlplane.yaml
+	controlPlaneTemplate string
+)
+
+// ControlPlane is the name of the control plane's instance group.
+const ControlPlane = "control-plane"
 
 // manifest is what kops is given.
 func (c *Cluster) manifest(versions map[string]string) ([]byte, error) {
-	t, err := template.New("cluster.yaml").Funcs(template.FuncMap{"sum": c.mirror.sum}).Option("missingkey=error").Parse(clusterTemplate)
+	text := clusterTemplate
+	if !bytes.Contains(c.config.Groups, []byte("\n  name: "+ControlPlane+"\n")) {
+		text += "---\n" + controlPlaneTemplate
+	}
+	t, err := template.New("cluster.yaml").Funcs(template.FuncMap{"sum": c.mirror.sum}).Option("missingkey=error").Parse(text)
 	if err != nil {
 		return nil, err
 	}

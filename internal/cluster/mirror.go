@@ -2,10 +2,11 @@ package cluster
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,7 +28,7 @@ type mirror struct {
 // (k8s.io/kops/pkg/assets/assetdata has those of releases).
 const kubernetesVersion = "1.36.99"
 
-// placeholder is what a worker of this architecture never downloads, and kops wants the hash of.
+// placeholder is what no node of the tests uses, and kops wants the hash of.
 const placeholder = "not a program\n"
 
 // newMirror lays out the programs of a folder as kops downloads them.
@@ -51,7 +52,11 @@ func newMirror(programs, kopsVersion string) (*mirror, error) {
 	}
 	for _, image := range []string{"kops-utils-cp", "kops-controller", "kops-channels", "dns-controller", "kube-apiserver-healthcheck"} {
 		for _, arch := range []string{"amd64", "arm64"} {
-			m.text("/kops/"+kopsVersion+"/images/"+image+"-"+arch+".tar.gz", placeholder)
+			data, err := emptyImage("registry.k8s.io/kops/"+image+":"+kopsVersion, arch)
+			if err != nil {
+				return nil, err
+			}
+			m.text("/kops/"+kopsVersion+"/images/"+image+"-"+arch+".tar.gz", data)
 		}
 	}
 	return m, nil
@@ -78,32 +83,63 @@ func (m *mirror) program(path, file string) {
 
 // archive serves a tar.gz of programs.
 func (m *mirror) archive(path, dir, prefix string, names ...string) error {
-	var buf bytes.Buffer
-	zip, err := gzip.NewWriterLevel(&buf, gzip.HuffmanOnly)
-	if err != nil {
-		return err
-	}
-	files := tar.NewWriter(zip)
+	var files []packed
 	for _, name := range names {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}
-		if err := files.WriteHeader(&tar.Header{Name: prefix + name, Mode: 0o755, Size: int64(len(content)), ModTime: time.Unix(0, 0)}); err != nil {
-			return err
-		}
-		if _, err := files.Write(content); err != nil {
-			return err
-		}
+		files = append(files, packed{prefix + name, content})
 	}
-	if err := files.Close(); err != nil {
+	text, err := pack(files)
+	if err != nil {
 		return err
 	}
-	if err := zip.Close(); err != nil {
-		return err
-	}
-	m.files[path] = func() io.ReadSeeker { return bytes.NewReader(buf.Bytes()) }
+	m.text(path, text)
 	return nil
+}
+
+// packed is a file of an archive.
+type packed struct {
+	name    string
+	content []byte
+}
+
+// pack makes a tar.gz of programs.
+func pack(files []packed) (string, error) {
+	var buf strings.Builder
+	zip, err := gzip.NewWriterLevel(&buf, gzip.HuffmanOnly)
+	if err != nil {
+		return "", err
+	}
+	archive := tar.NewWriter(zip)
+	for _, f := range files {
+		if err := archive.WriteHeader(&tar.Header{Name: f.name, Mode: 0o755, Size: int64(len(f.content)), ModTime: time.Unix(0, 0)}); err != nil {
+			return "", err
+		}
+		if _, err := archive.Write(f.content); err != nil {
+			return "", err
+		}
+	}
+	err = errors.Join(archive.Close(), zip.Close())
+	return buf.String(), err
+}
+
+// emptyImage is an image without files, as docker save writes it. A control plane's nodeup gives such images to containerd.
+func emptyImage(name, arch string) (string, error) {
+	layer := make([]byte, 1024) // the end of a tar archive
+	config, err := json.Marshal(map[string]any{
+		"architecture": arch, "os": "linux",
+		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(layer))}},
+	})
+	if err != nil {
+		return "", err
+	}
+	manifest, err := json.Marshal([]map[string]any{{"Config": "config.json", "RepoTags": []string{name}, "Layers": []string{"layer.tar"}}})
+	if err != nil {
+		return "", err
+	}
+	return pack([]packed{{"manifest.json", manifest}, {"config.json", config}, {"layer.tar", layer}})
 }
 
 // sum is the SHA-256 of a file.
