@@ -21,7 +21,7 @@ func (in *inputs) reportAdoption(g *adoption) {
 	group := report.Position{File: g.group.Manifest.Name, Line: g.group.Line}
 	user := make([]cloudinit.Part, len(g.Parts))
 	copy(user, g.Parts)
-	l := &lint.Group{Group: g.group.Group, File: g.group.Manifest.Name, Source: in.Sources[g.group.Manifest.Name], Parts: user}
+	l := &lint.Group{Group: g.group.Group, File: g.group.Manifest.Name, Source: in.Text(g.group.Manifest.Name), Parts: user}
 	for i := range g.Parts {
 		if reason, kept := g.Kept[i]; kept {
 			pos := report.Position{File: g.group.Manifest.Name}

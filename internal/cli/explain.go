@@ -132,7 +132,7 @@ func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, err
 	if err != nil {
 		return nil, err
 	}
-	l := plan.Looker{Options: opts, Sources: in.Sources}
+	l := plan.Looker{Options: opts, Input: &in.Input}
 	var all []explain.Input
 	for _, g := range out.Groups {
 		e, err := explainGroup(&l, g)
@@ -149,7 +149,7 @@ func explainGroup(l *plan.Looker, g *plan.Group) (explain.Input, error) {
 	if err != nil {
 		return explain.Input{}, err
 	}
-	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Sources[g.Manifest.Name], Parts: seen.Parts})
+	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Text(g.Manifest.Name), Parts: seen.Parts})
 	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: seen.Parts, Size: seen.Size, Archive: seen.Archive,
 		Result: seen.Result, Verdict: seen.Verdict, HookPlace: g.HookPlace,
 		Place: func(at cloudinit.At) string {

@@ -214,7 +214,7 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 		return nil, nil, err
 	}
 	for _, g := range out.Groups {
-		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Sources[g.Manifest.Name], Parts: g.Merged()}
+		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Text(g.Manifest.Name), Parts: g.Merged()}
 		if len(l.Parts) > 0 {
 			if l.Size, err = g.Measure(); err != nil {
 				return nil, nil, err
@@ -223,7 +223,7 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 		findings = append(findings, lint.Check(l, lint.Options{Options: opts})...)
 	}
 	for i := range hooks {
-		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Images: imagesOf(out.Groups, &hooks[i]), Source: in.Sources[hooks[i].Doc.File]})...)
+		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Images: imagesOf(out.Groups, &hooks[i]), Source: in.Text(hooks[i].Doc.File)})...)
 	}
 	return in, sortFindings(findings), nil
 }

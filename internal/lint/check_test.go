@@ -20,7 +20,7 @@ func codes(t *testing.T, parts string, options ...func(*Group, *Options)) []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Group{Group: f.Groups()[0], File: "ig.yaml", Source: data}
+	g := &Group{Group: f.Groups()[0], File: "ig.yaml", Source: NewText(data)}
 	var opts Options
 	for _, p := range g.UserData() {
 		g.Parts = append(g.Parts, cloudinit.Part(p))

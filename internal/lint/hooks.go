@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
@@ -15,7 +16,7 @@ import (
 // Hook is a hook of a spec with all its bytes.
 type Hook struct {
 	*hookspec.Resolved
-	Source []byte   // of the spec's file; nil when positions inside of scripts are not to be told
+	Source *Text    // of the spec's file; nil when positions inside of scripts are not to be told
 	Images []string // of the instance groups that get the hook, as kops names them
 }
 
@@ -67,7 +68,7 @@ func (p *hookPass) add(code string, pos report.Position, message string, options
 	}
 	f.settle()
 	p.fails(&f)
-	if p.h.Source != nil && f.File == p.h.Doc.File && (lineIgnores(p.h.Source, f.Line, code) || lineIgnores(p.h.Source, f.Line-1, code)) {
+	if p.h.Source != nil && f.File == p.h.Doc.File && lineIgnores(p.h.Source, f.Line, code) {
 		return
 	}
 	p.found = append(p.found, f)
@@ -84,15 +85,18 @@ func (p *hookPass) shell(text string, place func(line, col int) report.Position)
 
 // textPlace finds a place inside of a text of the spec.
 func (p *hookPass) textPlace(field, text string) func(line, col int) report.Position {
-	var m contentMap
+	lines := NewText([]byte(text))
+	where := sync.OnceValue(func() contentMap {
+		if p.h.Source == nil {
+			return nil
+		}
+		key := p.h.Doc.KeyPos(p.h.FieldPath(field))
+		return p.h.Source.mapContent(key.Line, key.Col, text)
+	})
 	return func(line, col int) report.Position {
 		pos := p.h.Pos(field)
-		if m == nil && p.h.Source != nil {
-			key := p.h.Doc.KeyPos(p.h.FieldPath(field))
-			m = mapContent(p.h.Source, offsetOf(p.h.Source, key.Line, key.Col), text)
-		}
-		if i := offsetOf([]byte(text), line, col); i < len(m) {
-			pos.Line, pos.Col = lineCol(p.h.Source, m[i])
+		if i, m := lines.offset(line, col), where(); i < len(m) {
+			pos.Line, pos.Col = p.h.Source.place(m[i])
 		}
 		return pos
 	}

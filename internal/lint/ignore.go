@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"bytes"
 	"strings"
 
 	"kopshook.dev/kopshook/internal/cloudinit"
@@ -23,16 +22,12 @@ func (p *pass) ignored(f Finding) bool {
 			}
 		}
 	}
-	return lineIgnores(p.g.Source, f.Line, f.Code) || lineIgnores(p.g.Source, f.Line-1, f.Code)
+	return lineIgnores(p.g.Source, f.Line, f.Code)
 }
 
-func lineIgnores(src []byte, line int, code string) bool {
-	if line < 1 {
-		return false
-	}
-	start := offsetOf(src, line, 1)
-	text, _, _ := bytes.Cut(src[start:], []byte("\n"))
-	return ignores(string(text), code)
+// lineIgnores says whether a comment on a line, or on the one before, switches a rule off.
+func lineIgnores(t *Text, line int, code string) bool {
+	return ignores(t.line(line), code) || ignores(t.line(line-1), code)
 }
 
 func ignores(line, code string) bool {

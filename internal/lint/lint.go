@@ -16,7 +16,7 @@ import (
 type Group struct {
 	*instancegroups.Group
 	File   string // as the user gave it
-	Source []byte // of the file; nil when positions inside of parts are not to be told
+	Source *Text  // of the file; nil when positions inside of parts are not to be told
 	// Parts of the user data, the user's own before kopshook's.
 	Parts []cloudinit.Part
 	// Size of the user data, nil when it is not known.
@@ -56,7 +56,8 @@ func Check(g *Group, opts Options) []Finding {
 
 // Look is Check that returns what the model of cloud-init says as well.
 func Look(g *Group, opts Options) ([]Finding, *cloudinit.Result) {
-	p := &pass{g: g, opts: opts, maps: make([]contentMap, len(g.Parts)), mapped: make([]bool, len(g.Parts))}
+	p := newPass(g)
+	p.opts = opts
 	if opts.Version == (cloudinit.Version{}) {
 		p.opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
 	}
@@ -115,12 +116,19 @@ type pass struct {
 	g      *Group
 	opts   Options
 	result *cloudinit.Result
+	// of each part, made when a place in it is asked for
 	maps   []contentMap
 	mapped []bool
+	texts  []*Text
 	found  []Finding
 
 	shells []*shellText
 	files  []*file
+}
+
+func newPass(g *Group) *pass {
+	n := len(g.Parts)
+	return &pass{g: g, maps: make([]contentMap, n), mapped: make([]bool, n), texts: make([]*Text, n)}
 }
 
 // theirs says whether a part is the user's own.
@@ -156,7 +164,7 @@ func (p *pass) place(at cloudinit.At) report.Position {
 	}
 	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", p.item(at.Part), "content")
 	if offset, ok := p.offset(at); ok {
-		pos.Line, pos.Col = lineCol(p.g.Source, offset)
+		pos.Line, pos.Col = p.g.Source.place(offset)
 	}
 	return pos
 }
@@ -179,17 +187,25 @@ func (p *pass) offset(at cloudinit.At) (int, bool) {
 	if !p.mapped[at.Part] {
 		p.mapped[at.Part] = true
 		line, col := p.g.Position("spec", "additionalUserData", p.item(at.Part), "content")
-		p.maps[at.Part] = mapContent(p.g.Source, offsetOf(p.g.Source, line, col), content)
+		p.maps[at.Part] = p.g.Source.mapContent(line, col, content)
 	}
 	m := p.maps[at.Part]
 	if m == nil || at.Line == 0 {
 		return 0, false
 	}
-	i := offsetOf([]byte(content), at.Line, at.Col)
+	i := p.text(at.Part).offset(at.Line, at.Col)
 	if i >= len(m) {
 		return 0, false
 	}
 	return m[i], true
+}
+
+// text returns the content of a part.
+func (p *pass) text(part int) *Text {
+	if p.texts[part] == nil {
+		p.texts[part] = NewText([]byte(p.g.Parts[part].Content))
+	}
+	return p.texts[part]
 }
 
 // edit returns the edit that replaces bytes of a part, if the file is written so that it can be made.
@@ -228,7 +244,7 @@ type Places struct{ p *pass }
 
 // NewPlaces looks at the parts of a group.
 func NewPlaces(g *Group) *Places {
-	return &Places{&pass{g: g, maps: make([]contentMap, len(g.Parts)), mapped: make([]bool, len(g.Parts))}}
+	return &Places{newPass(g)}
 }
 
 // Of returns where something in a part stands in the user's file; the zero Position when it is in none of the user's.

@@ -99,7 +99,7 @@ func (p *pass) lostPart(l cloudinit.Loss) {
 func firstNotASCII(content string, fallback cloudinit.At) cloudinit.At {
 	for i, c := range content {
 		if c >= 0x80 && c < 0x100 {
-			line, col := lineCol([]byte(content), i)
+			line, col := NewText([]byte(content)).place(i)
 			return at(fallback.Part, line, col)
 		}
 	}
@@ -107,7 +107,7 @@ func firstNotASCII(content string, fallback cloudinit.At) cloudinit.At {
 }
 
 func charAt(content string, place cloudinit.At) string {
-	for _, c := range content[offsetOf([]byte(content), place.Line, place.Col):] {
+	for _, c := range content[NewText([]byte(content)).offset(place.Line, place.Col):] {
 		return fmt.Sprintf("%q", c)
 	}
 	return ""
@@ -155,7 +155,7 @@ func (p *pass) quoteItem(place cloudinit.At) []Edit {
 		return nil
 	}
 	content := p.g.Parts[place.Part].Content
-	start := offsetOf([]byte(content), place.Line, place.Col)
+	start := p.text(place.Part).offset(place.Line, place.Col)
 	text, _, _ := strings.Cut(content[start:], "\n")
 	if text == "" || strings.ContainsAny(text[:1], "{[&*!|>'\"") || strings.Contains(text, " #") || strings.HasSuffix(text, ":") {
 		return nil
@@ -195,9 +195,9 @@ func (p *pass) dropLines(part, end int) []Edit {
 	}
 	for i := range edits {
 		e := &edits[i]
-		if p.g.Source[e.Start] == '\n' { // a block: whole lines
-			e.Start = bytes.LastIndexByte(p.g.Source[:e.Start], '\n') + 1
-			e.End = bytes.LastIndexByte(p.g.Source[:e.End], '\n') + 1
+		if p.g.Source.data[e.Start] == '\n' { // a block: whole lines
+			e.Start = bytes.LastIndexByte(p.g.Source.data[:e.Start], '\n') + 1
+			e.End = bytes.LastIndexByte(p.g.Source.data[:e.End], '\n') + 1
 		}
 	}
 	return edits

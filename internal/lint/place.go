@@ -2,8 +2,10 @@ package lint
 
 import (
 	"bytes"
+	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -188,26 +190,60 @@ func decodeDouble(src []byte) (string, int) {
 	return string(rune(code)), 2 + digits
 }
 
-// offsetOf returns the offset of a line and column, both from 1, the column in characters.
-func offsetOf(src []byte, line, col int) int {
-	at := 0
-	for range line - 1 {
-		i := bytes.IndexByte(src[at:], '\n')
-		if i < 0 {
-			return len(src)
-		}
-		at += i + 1
+// Text is what a user wrote, with where its lines begin: a place is found without a look at all that stands before it.
+type Text struct {
+	data  []byte
+	lines func() []int // offsets
+}
+
+// NewText returns data with its lines, nil for nil.
+func NewText(data []byte) *Text {
+	if data == nil {
+		return nil
 	}
-	for ; col > 1 && at < len(src) && src[at] != '\n'; col-- {
-		_, n := utf8.DecodeRune(src[at:])
+	return &Text{data, sync.OnceValue(func() []int {
+		lines := []int{0}
+		for i, c := range data {
+			if c == '\n' {
+				lines = append(lines, i+1)
+			}
+		}
+		return lines
+	})}
+}
+
+// offset of a line and column, both from 1, the column in characters.
+func (t *Text) offset(line, col int) int {
+	lines := t.lines()
+	if line > len(lines) {
+		return len(t.data)
+	}
+	at := lines[max(line, 1)-1]
+	for ; col > 1 && at < len(t.data) && t.data[at] != '\n'; col-- {
+		_, n := utf8.DecodeRune(t.data[at:])
 		at += n
 	}
 	return at
 }
 
-// lineCol is the opposite of offsetOf.
-func lineCol(src []byte, offset int) (line, col int) {
-	before := src[:min(offset, len(src))]
-	last := before[bytes.LastIndexByte(before, '\n')+1:]
-	return bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(last) + 1
+// mapContent finds content behind the key at a line and column.
+func (t *Text) mapContent(line, col int, content string) contentMap {
+	return mapContent(t.data, t.offset(line, col), content)
+}
+
+// place is the opposite of offset.
+func (t *Text) place(offset int) (line, col int) {
+	offset = min(offset, len(t.data))
+	lines := t.lines()
+	line = sort.SearchInts(lines, offset+1)
+	return line, utf8.RuneCount(t.data[lines[line-1]:offset]) + 1
+}
+
+// line returns a line without its line break, "" where there is none.
+func (t *Text) line(line int) string {
+	if line < 1 {
+		return ""
+	}
+	text, _, _ := bytes.Cut(t.data[t.offset(line, 1):], []byte("\n"))
+	return string(text)
 }

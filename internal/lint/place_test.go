@@ -68,12 +68,12 @@ func TestMapContentGivesUpRatherThanGuess(t *testing.T) {
 }
 
 func TestOffsets(t *testing.T) {
-	src := []byte("a\nüb\n\nc")
+	src := NewText([]byte("a\nüb\n\nc"))
 	for _, c := range []struct{ line, col, offset int }{{1, 1, 0}, {2, 1, 2}, {2, 2, 4}, {3, 1, 6}, {4, 1, 7}} {
-		if got := offsetOf(src, c.line, c.col); got != c.offset {
+		if got := src.offset(c.line, c.col); got != c.offset {
 			t.Errorf("%d:%d is at %d, want %d", c.line, c.col, got, c.offset)
 		}
-		line, col := lineCol(src, c.offset)
+		line, col := src.place(c.offset)
 		if diff := cmp.Diff([2]int{c.line, c.col}, [2]int{line, col}); diff != "" {
 			t.Errorf("offset %d:\n%s", c.offset, diff)
 		}

@@ -153,7 +153,7 @@ func lintExample(t *testing.T, text string) []Finding {
 		if len(docs) > 0 {
 			g.SetUserData(planned(t, docs, g))
 		}
-		l := &Group{Group: g, File: name, Source: data}
+		l := &Group{Group: g, File: name, Source: NewText(data)}
 		for _, p := range g.UserData() {
 			l.Parts = append(l.Parts, cloudinit.Part(p))
 		}
@@ -197,7 +197,7 @@ func lintSpec(t *testing.T, docs []*hookspec.Doc, data []byte, r *report.Report)
 	var found []Finding
 	for _, d := range docs {
 		for _, h := range d.Resolve(hookspec.Group{}) {
-			found = append(found, CheckHook(&Hook{Resolved: &h, Source: data})...)
+			found = append(found, CheckHook(&Hook{Resolved: &h, Source: NewText(data)})...)
 		}
 	}
 	return found

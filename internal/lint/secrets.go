@@ -47,9 +47,10 @@ type secret struct {
 func findSecrets(text string) []secret {
 	var found []secret
 	lines := map[int]bool{}
+	places := NewText([]byte(text))
 	for _, pattern := range secretPatterns() {
 		for _, m := range pattern.expr.FindAllStringIndex(text, -1) {
-			line, col := lineCol([]byte(text), m[0])
+			line, col := places.place(m[0])
 			if lines[line] || pattern.what == anyPassword && isPlaceholder(text[m[0]:m[1]]) {
 				continue
 			}

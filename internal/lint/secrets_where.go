@@ -77,12 +77,12 @@ func (p *pass) checkOwnSecrets(part int, say func(pos report.Position, s secret,
 	whole.Line, whole.Col = p.g.Position("spec", "additionalUserData", fmt.Sprint(item), "content")
 	var m contentMap
 	if p.g.Source != nil {
-		m = mapContent(p.g.Source, offsetOf(p.g.Source, whole.Line, whole.Col), content)
+		m = p.g.Source.mapContent(whole.Line, whole.Col, content)
 	}
 	place := func(line, col int) report.Position {
 		pos := whole
-		if i := offsetOf([]byte(content), line, col); i < len(m) {
-			pos.Line, pos.Col = lineCol(p.g.Source, m[i])
+		if i := p.text(part).offset(line, col); i < len(m) {
+			pos.Line, pos.Col = p.g.Source.place(m[i])
 		}
 		return pos
 	}
@@ -235,9 +235,9 @@ func (p *hookPass) nodePlace(n, key *yaml.Node, line, col int) report.Position {
 	if key == nil || p.h.Source == nil {
 		return pos
 	}
-	m := mapContent(p.h.Source, offsetOf(p.h.Source, key.Line, key.Column), n.Value)
-	if i := offsetOf([]byte(n.Value), line, col); i < len(m) {
-		pos.Line, pos.Col = lineCol(p.h.Source, m[i])
+	m := p.h.Source.mapContent(key.Line, key.Column, n.Value)
+	if i := NewText([]byte(n.Value)).offset(line, col); i < len(m) {
+		pos.Line, pos.Col = p.h.Source.place(m[i])
 	}
 	return pos
 }

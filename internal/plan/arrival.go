@@ -25,7 +25,7 @@ func Arrival(out *Output) {
 		if loss == nil {
 			continue
 		}
-		if f, ok := lossFinding(g, parts, loss, out.Input.Sources[g.Manifest.Name]); ok {
+		if f, ok := lossFinding(g, parts, loss, out.Input.Text(g.Manifest.Name)); ok {
 			out.Report.Add(f)
 		}
 	}
@@ -34,8 +34,8 @@ func Arrival(out *Output) {
 // lossFinding describes a loss as lint does, at its place in source, the user's file. There is none where a comment of the
 // user's switches off what lint has to say: an image may have more than the model knows of, such as the user that a file is
 // for.
-func lossFinding(g *Group, parts []cloudinit.Part, loss *cloudinit.Loss, source []byte) (report.Finding, bool) {
-	lintErrors := func(source []byte) []lint.Finding {
+func lossFinding(g *Group, parts []cloudinit.Part, loss *cloudinit.Loss, source *lint.Text) (report.Finding, bool) {
+	lintErrors := func(source *lint.Text) []lint.Finding {
 		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: source, Parts: parts}
 		return slices.DeleteFunc(lint.Check(l, lint.Options{}), func(f lint.Finding) bool {
 			return f.Severity != report.Error || f.Col == 0 // hooks have no place in the file

@@ -26,6 +26,8 @@ type Input struct {
 	Sources   map[string][]byte // bytes by file name, for snippets
 	Report    report.Report     // what is wrong in them
 
+	texts map[string]*lint.Text // see Text
+
 	// Other reads documents of further kinds and returns how many there are. It may be nil.
 	Other func(name string, data []byte, r *report.Report) int
 }
@@ -36,6 +38,19 @@ func (in *Input) Read(files ...File) {
 		in.add(f)
 	}
 	in.refuseSameGroup()
+}
+
+// Text returns a file that was read, for lint to find places in; nil where there is none of that name.
+func (in *Input) Text(name string) *lint.Text {
+	t, ok := in.texts[name]
+	if !ok {
+		if in.texts == nil {
+			in.texts = map[string]*lint.Text{}
+		}
+		t = lint.NewText(in.Sources[name])
+		in.texts[name] = t
+	}
+	return t
 }
 
 func (in *Input) add(f File) {

@@ -32,7 +32,7 @@ type Look struct {
 // Looker looks at groups. Its zero value is ready to use; what it finds of a hook it finds once for all groups.
 type Looker struct {
 	Options cloudinit.Options
-	Sources map[string][]byte // the files, for places inside of parts; nil for none
+	Input   *Input // its files, for places inside of parts; nil for none
 
 	hooks map[string][]lint.Finding
 	known map[string]Brief
@@ -58,12 +58,20 @@ func (l *Looker) Look(g *Group) (*Look, error) {
 	if seen.Archive, err = g.archiveOf(seen.Parts); err != nil {
 		return nil, fmt.Errorf("instance group %s: %w", g.Name, err)
 	}
-	seen.Findings, seen.Result = lint.Look(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Sources[g.Manifest.Name],
+	seen.Findings, seen.Result = lint.Look(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Text(g.Manifest.Name),
 		Parts: seen.Parts, Size: seen.Size}, lint.Options{Options: l.Options})
 	seen.Hooks = waits.Find(seen.Result, seen.Archive)
 	seen.Verdict = verdict.Of(verdict.Facts{Role: g.Role, Result: seen.Result, Hooks: seen.Hooks, Size: seen.Size,
 		Findings: slices.Concat(seen.Findings, l.ofHooks(g))})
 	return seen, nil
+}
+
+// Text returns a file of Input; nil without one.
+func (l *Looker) Text(name string) *lint.Text {
+	if l.Input == nil {
+		return nil
+	}
+	return l.Input.Text(name)
 }
 
 // ofHooks returns the findings about the group's hooks that mean something for its nodes.
@@ -77,7 +85,7 @@ func (l *Looker) ofHooks(g *Group) []lint.Finding {
 		found, ok := l.hooks[key]
 		if !ok {
 			h := &g.Hooks[i]
-			found = lint.CheckHook(&lint.Hook{Resolved: h, Images: []string{g.Object.Spec.Image}, Source: l.Sources[h.Doc.File]})
+			found = lint.CheckHook(&lint.Hook{Resolved: h, Images: []string{g.Object.Spec.Image}, Source: l.Text(h.Doc.File)})
 			found = slices.DeleteFunc(found, func(f lint.Finding) bool { return f.Effect == lint.NoEffect })
 			l.hooks[key] = found
 		}
@@ -117,7 +125,7 @@ func (l *Looker) Brief(g *Group) (Brief, error) {
 
 // Briefs is a check that sets the Brief of all groups. It has nothing to say itself.
 func Briefs(out *Output) {
-	l := Looker{Sources: out.Input.Sources}
+	l := Looker{Input: out.Input}
 	for _, g := range out.Groups {
 		var err error
 		if g.Brief, err = l.Brief(g); err != nil {
