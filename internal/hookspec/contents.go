@@ -93,7 +93,8 @@ func (d *decoder) checkBefore(p string, units []string) {
 }
 
 func (d *decoder) checkFiles(p string, files []File) {
-	first := map[string]string{}
+	first := map[string]string{}  // where a path stands
+	inside := map[string]string{} // the first path in each folder
 	for i := range files {
 		f, at := &files[i], item(p, i)
 		if f.Path != "" && !d.bad[at+".path"] {
@@ -101,10 +102,13 @@ func (d *decoder) checkFiles(p string, files []File) {
 				d.errorf(at+".path", remedy, "`path` is %q, which %s", shorten(f.Path), wrong)
 			} else if other, twice := first[f.Path]; twice {
 				d.errorf(at+".path", "remove one of them", "file %q is there twice, first in line %d", shorten(f.Path), d.doc.Pos(other).Line)
-			} else if folder, inside := underFile(f.Path, first); folder != "" {
-				d.errorf(at+".path", "place one of them elsewhere", "%q cannot be a file and the folder of %q", shorten(folder), shorten(inside))
+			} else if folder, in := underFile(f.Path, first, inside); folder != "" {
+				d.errorf(at+".path", "place one of them elsewhere", "%q cannot be a file and the folder of %q", shorten(folder), shorten(in))
 			} else {
 				first[f.Path] = at + ".path"
+				for _, folder := range foldersOf(f.Path) {
+					inside[folder] = cmp.Or(inside[folder], f.Path)
+				}
 			}
 		} else if d.doc.given(at+".path") && !d.bad[at+".path"] {
 			d.errorf(at+".path", "", "`path` is empty")
@@ -113,17 +117,28 @@ func (d *decoder) checkFiles(p string, files []File) {
 	}
 }
 
-// underFile finds a file among first that lies below path, or that path lies below.
-func underFile(path string, first map[string]string) (folder, inside string) {
-	for other := range first {
-		if strings.HasPrefix(path, other+"/") {
-			return other, path
-		}
-		if strings.HasPrefix(other, path+"/") {
-			folder, inside = path, min(cmp.Or(inside, other), other)
+// underFile finds a file that lies below path, or that path lies below.
+func underFile(path string, files, inside map[string]string) (folder, in string) {
+	for _, folder := range foldersOf(path) {
+		if files[folder] != "" {
+			return folder, path
 		}
 	}
-	return folder, inside
+	if other := inside[path]; other != "" {
+		return path, other
+	}
+	return "", ""
+}
+
+// foldersOf returns the folders that a path lies in, but for the root.
+func foldersOf(path string) []string {
+	var folders []string
+	for i := 1; i < len(path); i++ {
+		if path[i] == '/' {
+			folders = append(folders, path[:i])
+		}
+	}
+	return folders
 }
 
 // checkFileContent sees to it that a file has exactly one content.

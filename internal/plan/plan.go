@@ -88,6 +88,10 @@ func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, load
 	return groups
 }
 
+// maxHooks bounds the hooks of an instance group. Each takes more than 200 bytes of user data, of which no cloud takes more
+// than 256 KiB: more would cost time and memory and come to nothing.
+const maxHooks = 1000
+
 // Selectable returns what selectors look at in an instance group.
 func Selectable(ig *instancegroups.Group) hookspec.Group {
 	return hookspec.Group{Cluster: ig.Cluster, Name: ig.Name, Role: ig.Role, Labels: ig.Labels, NodeLabels: ig.NodeLabels}
@@ -184,6 +188,11 @@ func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, 
 		if h.Phase != hookspec.Daemon {
 			g.Hooks = append(g.Hooks, h)
 		}
+	}
+	if len(g.Hooks) > maxHooks {
+		h := &g.Hooks[maxHooks]
+		p.report.Errorf(h.Pos("name"), h.FieldPath("name"), "put what belongs together into one hook",
+			"instance group %q has %d hooks, and user data holds no more than %d", g.Name, len(g.Hooks), maxHooks)
 	}
 	p.serve(g, exact)
 	if g.Skipped != "" || p.report.HasErrors() {

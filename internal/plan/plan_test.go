@@ -188,6 +188,23 @@ func TestSourcesWithoutAnInterpreterAreRefused(t *testing.T) {
 	}
 }
 
+func TestMoreHooksThanAnyNodeTakesAreRefusedBeforeTheyCostMemory(t *testing.T) {
+	hooks := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{name: h%d, source: x.sh}`, i))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	specs := []string{spec("one", "{}", hooks(1000)), spec("two", "{}", `[{name: one-more, weight: 1, source: x.sh}]`)}
+	l := &loader{}
+	_, said := planned(t, specs, []string{groupOf("nodes", "Node", "")}, l)
+	want := []string{`hooks1.yaml:6:18: error: instance group "nodes" has 1001 hooks, and user data holds no more than 1000`}
+	if diff := cmp.Diff(want, said); diff != "" || len(l.asked) > 0 {
+		t.Errorf("%d sources were read; %s", len(l.asked), diff)
+	}
+}
+
 func TestUnsupportedGroupsStayAsTheyAre(t *testing.T) {
 	groups, said := planned(t, []string{spec("one", "{roles: [Node]}", fmt.Sprintf(script, "a"))},
 		[]string{groupOf("win", "Node", "  image: 1/flatcar-stable\n")}, &loader{})
