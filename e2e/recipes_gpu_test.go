@@ -3,11 +3,14 @@
 package e2e
 
 import (
+	"context"
+	"maps"
 	"runtime"
 	"strings"
 	"testing"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 // modprobe stands for loading a module: it knows those that a package brought to /srv/modules, and remembers for the
@@ -66,10 +69,21 @@ func init() {
 			kernelHeaders(t),
 			driverDeb("nvidia-headless-580-server-open", "580.1", "580.1"),
 			{name: "nvidia-utils-580-server", version: "580.1", files: map[string]string{"usr/bin/nvidia-smi": nvidiaSMI}},
+			{name: "linux-headers-6.99", version: "1", postinst: "mkdir -p /srv/modules\ntouch /srv/modules/nvidia /srv/modules/nvidia_uvm"},
 		}, files: map[string]string{"/usr/local/sbin/modprobe": modprobe}}
 		s.files["/var/lib/dpkg/updates/0000"] = "" // dpkg was interrupted
-		bootsDriver(t, recipeNode(t, suite, "nvidia-driver", s, "attempts: 3", "attempts: 1"), "nvidia-headless-580-server-open")
-
+		n := recipeNode(t, suite, "nvidia-driver", s, "attempts: 3", "attempts: 1")
+		bootsDriver(t, n, "nvidia-headless-580-server-open")
+		// another kernel has no module until its headers are installed
+		if err := n.RemoveAll("/srv/modules"); err != nil {
+			t.Fatal(err)
+		}
+		uname := "#!/bin/sh\n[ \"$1\" != -r ] || exec echo 6.99\nexec /bin/uname \"$@\"\n"
+		if err := n.WriteFile(boot.File{Path: "/usr/local/bin/uname", Mode: 0o755, Content: []byte(uname)}); err != nil {
+			t.Fatal(err)
+		}
+		n.boot(boot.Options{}).joins().fails().ordered("installed linux-headers-6.99", "loaded nvidia", "containerd-start", "kubelet-start")
+		bakesDriver(t, suite, s)
 		s.files["/srv/no-gpu"] = ""
 		recipeNode(t, suite, "nvidia-driver", s, "attempts: 3", "attempts: 1").boot(boot.Options{}).blocks()
 	}
@@ -173,6 +187,13 @@ func init() {
 		n.boot(boot.Options{}).joins().fails().ordered("got nvidia.github.io/libnvidia-container/gpgkey", "installed nvidia-container-toolkit", "nodeup-start", "containerd-start", "kubelet-start")
 		n.boot(boot.Options{}).joins().fails().never("got nvidia.github.io/libnvidia-container/gpgkey", "installed nvidia-container-toolkit")
 
+		// as on Amazon Linux and RHEL
+		d := gpuNode(standIns{web: s.web, files: map[string]string{"/etc/yum.repos.d/other.repo": "", "/usr/local/bin/dnf": dnfStandIn(
+			"grep -Fq 'stable/rpm/$basearch' /etc/yum.repos.d/nvidia-container-toolkit.repo && [ -s \"$(sed -n 's,^gpgkey=file://,,p' /etc/yum.repos.d/nvidia-container-toolkit.repo)\" ]",
+			map[string]string{"/usr/local/bin/nvidia-container-cli": "#!/bin/sh\nexec nvidia-smi -L"})}}, "580.1\n")
+		n = recipeNode(t, suite, "nvidia-container-toolkit", d, real, sha256sum(key))
+		n.boot(boot.Options{}).joins().fails().ordered("dnf -y install nvidia-container-toolkit", "containerd-start", "kubelet-start")
+
 		r := recipeNode(t, suite, "nvidia-container-toolkit", s, "attempts: 3", "attempts: 1").boot(boot.Options{}).blocks()
 		r.contains("console", r.Console, "is "+sha256sum(key)+", not "+real)
 	}
@@ -187,6 +208,27 @@ func bootsDriver(t *testing.T, n *node, name string) {
 		if strings.HasPrefix(e.Name, "installed ") || strings.HasPrefix(e.Name, "got ") {
 			t.Errorf("the second boot: %s", e.Name)
 		}
+	}
+}
+
+// bakesDriver makes an image with the recipe nvidia-driver on a machine without a GPU. A node of it loads the driver and
+// looks for GPUs, on each boot, and installs nothing.
+func bakesDriver(t *testing.T, suite string, s standIns) {
+	t.Helper()
+	image := newNode(t, suite, nil)
+	s.files = maps.Clone(s.files)
+	s.files["/usr/local/sbin/modinfo"] = "#!/bin/sh\n[ -e \"/srv/modules/$1\" ]\n"
+	s.files["/trial/bin/event"] = "#!/bin/sh\n" // nobody listens here
+	s.install(t, image)
+	spec := recipeText(t, "nvidia-driver", "attempts: 3", "attempts: 1")
+	out, err := image.Chroot(context.Background(), append(bakeScriptOf(t, spec), "rm -r /trial\n"...))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	n := image.clone(userData(t, parts(t, spec)...), "i-0fedcba9876543210")
+	for range 2 {
+		n.boot(boot.Options{}).joins().fails().ordered("loaded nvidia", "containerd-start", "kubelet-start").never("installed nvidia-headless-580-server-open")
+		n.hasStatus("nvidia-driver", nodestatus.Succeeded, "was done")
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,10 +196,31 @@ func bootFalco(t *testing.T, suite string) {
 		ordered("installed falco", "noninteractive modern_ebpf no", "falco", "nodeup-start", "kubelet-start").happens("installed falco")
 	n.boot(boot.Options{}).joins().fails().ordered("falco", "kubelet-start").never("installed falco")
 
+	// as on Amazon Linux and RHEL
+	dnf := standIns{web: s.web, files: map[string]string{
+		"/etc/yum.repos.d/other.repo": "",
+		"/usr/local/bin/rpm":          "#!/bin/sh\ncat /srv/falco-version\n",
+		"/usr/local/bin/dnf": dnfStandIn("echo 0.44.1 > /srv/falco-version\ngrep -q '^baseurl=https://download.falco.org/packages/rpm$' /etc/yum.repos.d/falco.repo || exit 1\n"+
+			"[ -s \"$(sed -n 's,^gpgkey=file://,,p' /etc/yum.repos.d/falco.repo)\" ] || exit 1\n/trial/bin/event \"$FALCO_DRIVER_CHOICE\"", map[string]string{
+			"/usr/bin/falco": falco.files["usr/bin/falco"], "/etc/systemd/system/falco-modern-bpf.service": falcoUnit}),
+	}}
+	n = recipeNode(t, suite, "falco", dnf, theirs, sha256sum(key))
+	n.boot(boot.Options{}).joins().fails().ordered("dnf -y install falco-0.44.1", "modern_ebpf", "falco", "nodeup-start", "kubelet-start")
+	n.boot(boot.Options{}).joins().fails().ordered("falco", "kubelet-start").never("dnf -y install falco-0.44.1")
+
 	// another key than the one that the recipe names: nothing is taken from there
 	recipeNode(t, suite, "falco", s, "attempts: 3", "attempts: 1").boot(boot.Options{}).blocks().never("installed falco")
 	s.files = map[string]string{"/srv/no-btf": ""}
 	recipeNode(t, suite, "falco", s, theirs, sha256sum(key), "attempts: 3", "attempts: 1").boot(boot.Options{}).blocks()
+}
+
+// dnfStandIn is a dnf that notes what it was asked for, writes files, and then runs a script.
+func dnfStandIn(script string, files map[string]string) string {
+	text := "#!/bin/sh\n/trial/bin/event \"dnf $*\"\n"
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text += "cat > " + name + " << 'END OF FILE'\n" + files[name] + "\nEND OF FILE\nchmod 755 " + name + "\n"
+	}
+	return text + script + "\n"
 }
 
 // chronyc stands for chrony's client: its clock is right at the second look, or never.
@@ -220,6 +243,15 @@ func bootChrony(t *testing.T, suite string) {
 	n.boot(boot.Options{}).joins().fails().
 		ordered("installed chrony", "chronyd 1", "chronyc -n waitsync 30 0.5 0 2", "chronyc -n tracking", "nodeup-start", "kubelet-start")
 	n.boot(boot.Options{}).joins().fails().ordered("chronyd 1", "chronyc -n tracking", "kubelet-start").never("installed chrony")
+
+	// as on Amazon Linux and RHEL
+	unit := strings.Replace(chrony.files["usr/lib/systemd/system/chrony.service"], "/usr/sbin/chronyd", "/usr/local/sbin/chronyd", 1)
+	dnf := standIns{files: map[string]string{"/etc/chrony.conf": "pool 2.amazon.pool.ntp.org iburst\n", "/usr/local/bin/dnf": dnfStandIn("", map[string]string{
+		"/usr/local/bin/chronyc": chronyc, "/etc/systemd/system/chronyd.service": unit,
+		"/usr/local/sbin/chronyd": "#!/bin/sh\n/trial/bin/event \"chronyd $(grep -c 169.254.169.123 /etc/chrony.conf) $(grep -c pool /etc/chrony.conf)\"\n"})}}
+	n = recipeNode(t, suite, "chrony", dnf)
+	n.boot(boot.Options{}).joins().fails().ordered("dnf -y install chrony", "chronyd 1 0", "chronyc -n tracking", "nodeup-start", "kubelet-start")
+	n.boot(boot.Options{}).joins().fails().ordered("chronyd 1 0", "kubelet-start").never("dnf -y install chrony")
 
 	s.files = map[string]string{"/srv/no-time": ""}
 	recipeNode(t, suite, "chrony", s, "attempts: 3", "attempts: 1").boot(boot.Options{}).blocks()

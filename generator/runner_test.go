@@ -134,13 +134,19 @@ func TestRunner(t *testing.T) {
 			want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "is done in the image", script: count, hook: func(h *Hook) { h.OncePerImage, h.Verify = true, []byte("[ $KOPSHOOK_ATTEMPT = 0 ]") },
 			before: func(n *node) { n.write("var/lib/kopshook/@image/x", "0123456789ab\n", 0o644) },
-			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "done in the image"}, marker: true},
+			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "was done"}, marker: true},
 		{name: "is done in the image, and there is nothing to verify", script: count, hook: func(h *Hook) { h.OncePerImage = true },
 			before: func(n *node) { n.write("var/lib/kopshook/@image/x", "0123456789ab\n", 0o644) },
-			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "done in the image"}, marker: true},
+			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "was done"}, marker: true},
 		{name: "is done by the machine that the image was made of", script: count, hook: func(h *Hook) { h.OncePerImage = true },
 			before: func(n *node) { n.write("var/lib/kopshook/i-2/x", "0123456789ab\n", 0o644) },
-			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "done in the image"}, marker: true},
+			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "was done"}, marker: true},
+		{name: "is done on an earlier boot, and is verified again", script: count, hook: func(h *Hook) { h.OncePerImage, h.Verify = true, []byte("[ $KOPSHOOK_ATTEMPT = 0 ]") },
+			before: func(n *node) { n.write("var/lib/kopshook/i-1/x", "0123456789ab\n", 0o644) },
+			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "was done"}, marker: true},
+		{name: "is done on an earlier boot, but cannot be verified any more", script: count, hook: func(h *Hook) { h.OncePerImage, h.Verify = true, []byte("[ $KOPSHOOK_ATTEMPT = 1 ]") },
+			before: func(n *node) { n.write("var/lib/kopshook/i-1/x", "0123456789ab\n", 0o644) },
+			want:   nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "is done in the image, but cannot be verified", script: count, hook: func(h *Hook) { h.OncePerImage, h.Verify = true, []byte("[ $KOPSHOOK_ATTEMPT = 1 ]") },
 			before: func(n *node) { n.write("var/lib/kopshook/@image/x", "0123456789ab\n", 0o644) },
 			want:   nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
@@ -192,7 +198,7 @@ func TestRunner(t *testing.T) {
 				if got := strings.Count(n.read("run/kopshook/count"), "x"); got != c.runs {
 					t.Errorf("it ran %d times, want %d", got, c.runs)
 				}
-				if c.want.State == nodestatus.Succeeded && !h.EveryBoot && !n.exists("var/lib/kopshook/i-1/x") {
+				if c.want.State == nodestatus.Succeeded && !h.EveryBoot && c.want.Reason != "was done" && !n.exists("var/lib/kopshook/i-1/x") {
 					t.Error("nothing remembers that it is done")
 				}
 				if c.want.State == nodestatus.Failed && c.want.Attempts > 0 && n.exists("var/lib/kopshook/i-1/x") {

@@ -41,7 +41,7 @@ type Hook struct {
 	Phase           Phase
 	Weight          int  // -400..499
 	EveryBoot       bool // else once per instance
-	OncePerImage    bool // done where the image has done the same and Verify holds; pre-nodeup and pre-kubelet only, without CloudConfig
+	OncePerImage    bool // done where the image or an earlier boot has done the same, and Verify holds on each boot; pre-nodeup and pre-kubelet only, without CloudConfig
 	Scripts         []Script
 	Verify          []byte // a script; nil when there is none
 	Env             map[string]string
@@ -54,7 +54,7 @@ type Hook struct {
 	Compress        bool   // contents as gz+b64
 	Archive         bool   // in one archive with all other hooks that say so; Compress then means nothing
 	ArchiveURL      string // where the archive lies, below its checksum; "" is in the user data itself
-	CleanUp         bool   // script and staged files are removed after success
+	CleanUp         bool   // script and staged files are removed after success; not of what later boots run again
 	Files           []File
 	DropIns         []DropIn
 	CloudConfig     *yaml.Node // a mapping, or nil

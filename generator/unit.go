@@ -57,7 +57,7 @@ func (h *hook) unitExtras() string {
 	if len(h.RebootExitCodes) > 0 {
 		fmt.Fprintf(&b, "ExecStartPost=/bin/rm -f /var/lib/kopshook/status/%s.reboots\n", h.Name)
 	}
-	if h.CleanUp && !h.EveryBoot {
+	if h.CleanUp && !h.EveryBoot && !h.OncePerImage {
 		fmt.Fprintf(&b, "ExecStartPost=/bin/sh -c '[ -e /var/lib/kopshook/skip/%s ] || rm -rf %s'\n", h.Name, hookDir(h.Name))
 	}
 	return b.String()

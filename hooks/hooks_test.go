@@ -32,9 +32,9 @@ func TestHookHasEveryFieldOfTheGenerator(t *testing.T) {
 		}
 	}
 	everything := `[{name: a, weight: 3, run: once-per-image, source: x, verify: "true", env: {A: b}, timeout: 3m, attempts: 7, retryDelay: 5s,
-    onFailure: continue, before: [containerd.service], rebootExitCodes: [100], compress: true, cleanup: on-success,
+    onFailure: continue, before: [containerd.service], rebootExitCodes: [100], compress: true,
     files: [{path: /etc/a, content: a}], dropIns: [{unit: a.service, content: "[Unit]"}]},
-   {name: b, run: every-boot, cloudConfig: {apt: {preserve_sources_list: true}}}]`
+   {name: b, run: every-boot, cloudConfig: {apt: {preserve_sources_list: true}}}, {name: c, phase: post-nodeup, cleanup: on-success, script: "#!/bin/sh"}]`
 	read := func(_ context.Context, s Source) ([]File, error) {
 		return []File{{"x", []byte("#!/bin/sh\n: " + s.Spec + " " + s.Source)}}, nil
 	}

@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(specs) < 4 {
 		t.Fatalf("examples: %v, %v", specs, err)
 	}
-	cases := map[string][]string{"mixed": {"examples/gpu/hooks.yaml", "examples/boot-tuning/hooks.yaml"}} // AWS takes no more
+	cases := map[string][]string{"mixed": {"examples/root-ca/hooks.yaml", "examples/boot-tuning/hooks.yaml"}}
 	for _, s := range specs {
 		cases[filepath.Base(filepath.Dir(s))] = []string{s}
 	}

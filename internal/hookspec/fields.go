@@ -217,7 +217,7 @@ var hookObject = Object{
 			Doc: "Orders the hooks of a phase: lighter ones first, then by name."},
 		{Name: "run", Type: String, Default: oncePerInstance, Enum: []string{oncePerInstance, oncePerImage, everyBoot}, Also: []string{"frequency"},
 			DefaultIn: []PhaseValue{{Boot, everyBoot}, {PreShutdown, everyBoot}},
-			Doc: "Whether the hook runs again after a reboot. once-per-image is once-per-instance, and where the node's image has done the same (kopshook bake) only verify runs; " +
+			Doc: "Whether the hook runs again after a reboot. once-per-image: where the node's image (kopshook bake) or an earlier boot has done the same, only verify runs, on each boot; " +
 				"in phases pre-nodeup and pre-kubelet, without cloudConfig. In phase daemon, once-per-instance is once per node and content.",
 			Not: []Refusal{
 				{onlyBoot, everyBoot, "it runs on every boot", "leave it out, or let the script remember that it has run"},

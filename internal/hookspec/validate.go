@@ -173,8 +173,8 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.bad[p] && !d.unknownIn(p, &hookObject) {
 		d.errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
 	}
-	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run == everyBoot {
-		d.errorf(at("cleanup"), "remove `cleanup`, or `run: every-boot`", "`cleanup: on-success` does not go with `run: every-boot`: the next boot needs the script again")
+	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run != oncePerInstance {
+		d.errorf(at("cleanup"), "remove `cleanup`, or `run: "+*h.Run+"`", "`cleanup: on-success` does not go with `run: %s`: the next boot needs the script again", *h.Run)
 	}
 	if h.Run != nil && *h.Run == oncePerImage {
 		for _, phase := range h.phases() {

@@ -107,7 +107,7 @@ var rules = [...]Rule{
 	{"KH066", "systemd-for-systemctl", report.Error, "systemd is called where systemctl is meant", "write systemctl"},
 	{"KH067", "command-not-there", report.Info, "a command is not on the image", "install it first, or do without it"},
 	{"KH068", "failure-passes", report.Warning, "a hook goes on when a command in its middle fails", "add set -e below the first line"},
-	{"KH069", "lost-in-image", report.Warning, "a once-per-image hook does what an image does not keep", "do it in verify, which runs on the first boot of each machine too, or in a hook of its own with run: every-boot or once-per-instance"},
+	{"KH069", "lost-in-image", report.Warning, "a once-per-image hook does what an image does not keep", "do it in verify, which runs on each boot, or in a hook of its own with run: once-per-instance"},
 	// secrets
 	{"KH070", "secret", report.Error, "a secret in user data", "name it with `secret:` in a file of a hook: the node asks for it as itself"},
 	// kops

@@ -69,8 +69,8 @@ func addRules(definitions node, objects []*hookspec.Object) {
 		node{"required": []string{"cloudConfig"}, "properties": node{"cloudConfig": node{"minProperties": 1}}},
 	}
 	hook["allOf"] = append(phaseRules(objects),
-		when(node{"run": node{"const": "every-boot"}, "cleanup": node{"const": "on-success"}},
-			node{"cleanup": refuse("does not go with run: every-boot: the next boot needs the script again")}),
+		when(node{"run": node{"enum": []string{"every-boot", "once-per-image"}}, "cleanup": node{"const": "on-success"}},
+			node{"cleanup": refuse("goes with run: once-per-instance only: the next boot needs the script again")}),
 		when(node{"run": node{"const": "once-per-image"}},
 			node{"cloudConfig": refuse("does not go with run: once-per-image: cloud-init applies it on each machine")}),
 		when(node{"phase": node{"anyOf": []any{inPhase(hookspec.PostNodeup), inPhase(hookspec.PostKubelet), inPhase(hookspec.Daemon)}}},

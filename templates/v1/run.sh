@@ -51,7 +51,7 @@ d=$s/$i/$h
 cd /sys/fs/cgroup/systemd 2>/dev/null || cd /sys/fs/cgroup || exit
 if [ -e "$s/skip/$h" ]; then
   status skipped
-elif [ "$how" = every ] || [ ! -e "$d" ]; then
+elif [ "$how" != once ] || [ ! -e "$d" ]; then
   [ "$how" = image ] && sh -c "grep -qs $hash $s/*/$h" || n=1
   until try "$@"; do
     $after $rc
@@ -64,8 +64,8 @@ elif [ "$how" = every ] || [ ! -e "$d" ]; then
     n=$((n + 1))
   done
   rc=0
-  [ "$how" = every ] || { sync && echo "$hash" >"$d" && sync "$d"; } || failed 1 'cannot be stored'
-  status succeeded "$([ $n != 0 ] || echo 'done in the image')"
+  [ "$how" = every ] || [ $n = 0 ] || { sync && echo "$hash" >"$d" && sync "$d"; } || failed 1 'cannot be stored'
+  status succeeded "$([ $n = 0 ] && echo 'was done')"
 else
   # after a boot on which it failed for want of a gate, or was skipped
   grep -qs '"succ' "$f" || status succeeded

@@ -160,4 +160,4 @@ ExecStart=$p -I fetch $1 $2
 EOF
 systemctl daemon-reload
 .
-) && exec sh -c "$s" - s3://example-kops-hooks/main 420277bcaa6ba9f38954728ecca0a32f477a09c8a827b2534336f5637c43449a
+) && exec sh -c "$s" - s3://example-kops-hooks/main 30482bb97c4a877a059e675aa4780f8589d799b3ce52f79e1ba1a6e373767eb1
