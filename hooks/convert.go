@@ -37,6 +37,9 @@ func convertGroup(g *plan.Group) Group {
 	for _, p := range g.Parts {
 		out.Parts = append(out.Parts, Part(p))
 	}
+	if a, _ := g.Archive(); a != nil { // generating the parts has found all that is wrong with it
+		out.Archive = &Archive{URL: a.Address(), SHA256: a.SHA256, Content: a.Content}
+	}
 	for _, c := range g.HookChanges() {
 		change := Change{Hook: c.Hook, Verb: c.Verb}
 		for _, f := range c.Fields {

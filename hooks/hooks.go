@@ -50,6 +50,8 @@ type Options struct {
 	Groups []string
 	// Strict makes warnings errors.
 	Strict bool
+	// Prune says that Specs are all there are: hooks that none of them has any more are removed without a warning.
+	Prune bool
 	// Remove takes all kopshook parts out, whatever the specs say.
 	Remove bool
 }
@@ -63,12 +65,13 @@ type Output struct {
 // Group is an instance group, and what its nodes get.
 type Group struct {
 	Cluster, Name string
-	Role          string // ControlPlane, APIServer, Node or Bastion
-	File          string // the manifest that holds it
-	Line          int    // where, from 1
-	Skipped       string // why it stays as it is though specs select it; "" when it does not
-	Hooks         []Hook // in the order in which they run
-	Parts         []Part // what Hooks add to spec.additionalUserData, behind the user's own
+	Role          string   // ControlPlane, APIServer, Node or Bastion
+	File          string   // the manifest that holds it
+	Line          int      // where, from 1
+	Skipped       string   // why it stays as it is though specs select it; "" when it does not
+	Hooks         []Hook   // in the order in which they run
+	Parts         []Part   // what Hooks add to spec.additionalUserData, behind the user's own
+	Archive       *Archive // what Parts read from a bucket, nil without archiveURL
 	Changes       []Change
 	Size          Size
 	// NodeupWaits and KubeletWaits are the longest that both may wait for hooks: all attempts up to their timeouts, the
@@ -130,6 +133,13 @@ type Part struct {
 	Name    string
 	Type    string // the MIME type
 	Content string
+}
+
+// Archive is an object that has to lie in a bucket before nodes with the new user data boot: kopshook push puts it there.
+type Archive struct {
+	URL     string // s3://, gs://, azureblob:// or https://: archiveURL, a slash and SHA256
+	SHA256  string // of Content, hexadecimal
+	Content []byte // gzip, at most 64 MiB
 }
 
 // Change is what merging does to a hook of a group.
@@ -218,7 +228,7 @@ func Merge(ctx context.Context, in Input, o Options) (Output, Report) {
 		files.Report.Errorf(report.Position{}, "", "give documents of kind InstanceGroupHooks in Specs", "no hook specs given")
 	}
 	out, err := plan.Merge(ctx, &files, plan.Options{
-		Loader: reader(o.Read), Only: o.Groups, Strict: o.Strict, Remove: o.Remove, Write: true,
+		Loader: reader(o.Read), Only: o.Groups, Strict: o.Strict, Remove: o.Remove, Prune: o.Prune, Write: true,
 		Checks: []plan.Check{plan.Sizes(report.Error), plan.Arrival, plan.Names(false), plan.Removals},
 	})
 	if err != nil {

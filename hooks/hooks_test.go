@@ -2,7 +2,9 @@ package hooks
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -61,6 +63,48 @@ func TestHookHasEveryFieldOfTheGenerator(t *testing.T) {
 	// 7 attempts of 3 minutes, delays of 5, 10, 20, 40, 80 and 120 seconds, all of it up to four times
 	if got, want := o.Groups[0].NodeupWaits, 4*(7*3*time.Minute+275*time.Second)+3*20*time.Minute+30*time.Second; got != want {
 		t.Errorf("nodeup waits %s, want %s", got, want)
+	}
+}
+
+// What lies in a bucket comes with the parts that name it.
+func TestArchivesOfBucketsComeOut(t *testing.T) {
+	spec := strings.Replace(specOf(`[{name: a, script: "#!/bin/sh\n"}]`), "spec:\n", "spec:\n  archive: true\n  archiveURL: s3://hooks-example/prod\n", 1)
+	o, r := Merge(t.Context(), input(spec, group), Options{})
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	g := o.Groups[0]
+	sum := fmt.Sprintf("%x", sha256.Sum256(g.Archive.Content))
+	if g.Archive.SHA256 != sum || g.Archive.URL != "s3://hooks-example/prod/"+sum {
+		t.Errorf("the archive of %s is said to be %s at %s", sum, g.Archive.SHA256, g.Archive.URL)
+	}
+	named := false
+	for _, p := range g.Parts {
+		named = named || strings.Contains(p.Content, "s3://hooks-example/prod "+sum)
+	}
+	if !named {
+		t.Error("no part names it")
+	}
+	o, _ = Merge(t.Context(), input(specOf(`[{name: a, script: "#!/bin/sh\n"}]`), group), Options{})
+	if o.Groups[0].Archive != nil {
+		t.Error("there is an archive without archiveURL")
+	}
+}
+
+// A hook that is gone may be one of a spec that was not given, unless the caller knows better.
+func TestHooksThatAreGone(t *testing.T) {
+	two := specOf(`[{name: a, script: "#!/bin/sh\n"}, {name: b, script: "#!/bin/sh\n"}]`)
+	o, r := Merge(t.Context(), input(two, group), Options{})
+	if err := r.Err(); err != nil {
+		t.Fatal(err)
+	}
+	one, merged := specOf(`[{name: a, script: "#!/bin/sh\n"}]`), string(o.Manifests[0].Data)
+	if _, r := Merge(t.Context(), input(one, merged), Options{Strict: true}); r.Err() == nil {
+		t.Error("a hook that no spec has was removed")
+	}
+	o, r = Merge(t.Context(), input(one, merged), Options{Strict: true, Prune: true})
+	if len(r) > 0 || len(o.Groups[0].Changes) == 0 || o.Groups[0].Changes[len(o.Groups[0].Changes)-1].Verb != "removes" {
+		t.Errorf("%v %v", r, o.Groups[0].Changes)
 	}
 }
 

@@ -32,7 +32,7 @@ Examples:
    kopshook check --forecast examples/mixed/cluster.yaml -f examples/gpu
    kopshook render -o mime -g gpu-a cluster.yaml -f hooks.yaml | kopshook check --user-data - -g gpu-a cluster.yaml -f hooks.yaml
    kops get ig --name my.cluster -o yaml | kopshook check -f hooks.yaml -`,
-		Flags: append(planFlags(),
+		Flags: append(planFlags(), pruneFlag(),
 			&cli.BoolFlag{Name: "pushed", Usage: "look into buckets too: whether what nodes will read is there"},
 			&cli.BoolFlag{Name: "forecast", Usage: "print what a difference means as Markdown"},
 			&cli.StringSliceFlag{Name: "user-data", Usage: "look at `FILE`, user data that kops wrote; may be repeated"},

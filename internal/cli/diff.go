@@ -23,7 +23,7 @@ base64 are shown as plain text. Begins with what it means: how many nodes kops w
 
 Example:
    kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
-		Flags: planFlags(),
+		Flags: append(planFlags(), pruneFlag()),
 		Action: func(c *cli.Context) error {
 			out, err := changed(c, plan.Options{}, report.Warning, plan.Briefs)
 			if err != nil {

@@ -19,7 +19,7 @@ parts are made anew each time. When a part of your own has lost its first line, 
 
 Example:
    EDITOR='kopshook edit -f examples/gpu/hooks.yaml' kops edit ig gpu-a`,
-		Flags: planFlags(),
+		Flags: append(planFlags(), pruneFlag()),
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
 				return report.Hint("kops gives it: set EDITOR='kopshook edit -f SPEC' and run kops edit ig NAME", "edit takes one file, not %d", c.NArg())

@@ -27,7 +27,7 @@ Examples:
    kopshook merge examples/gpu/hooks.yaml examples/mixed/cluster.yaml
    kopshook merge -f examples/gpu -w cluster.yaml
    kops get ig --name my.cluster -o yaml | kopshook merge -f hooks.yaml - | kops replace -f -`,
-		Flags: append(planFlags(),
+		Flags: append(planFlags(), pruneFlag(),
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "write the files in place instead of printing them"},
 			&cli.BoolFlag{Name: "remove", Usage: "remove all parts named kopshook-*; no hook specs are needed"},
 		),
@@ -121,6 +121,10 @@ func planFlags() []cli.Flag {
 	return append([]cli.Flag{specFlag(), strictFlag(), baseFlag()}, sourceFlags()...)
 }
 
+func pruneFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "prune", Usage: "the specs are all there are: remove hooks that none of them has without a warning"}
+}
+
 func baseFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "base", Usage: "size user data exactly: `[GROUP=]FILE` holds that of the group as " +
 		"kops update cluster --target=terraform wrote it; may be repeated"}
@@ -144,7 +148,7 @@ func planned(c *cli.Context, o plan.Options, checks ...plan.Check) (*plan.Output
 	if err != nil {
 		return nil, err
 	}
-	said.Write, said.Remove = o.Write, o.Remove
+	said.Write, said.Remove, said.Prune = o.Write, o.Remove, c.Bool("prune")
 	return in.merge(c, said)
 }
 

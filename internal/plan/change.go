@@ -128,9 +128,10 @@ func (out *Output) Labels() func(*Group) string {
 	}
 }
 
-// Removals warns of hooks in the manifests that none of the specs has: most likely a spec was not given.
+// Removals warns of hooks in the manifests that none of the specs has: user data does not say which spec a hook is of, so that
+// a spec that was not given looks like a hook that was deleted. With Options.Prune it is the latter.
 func Removals(out *Output) {
-	if out.options.Remove {
+	if out.options.Remove || out.options.Prune {
 		return
 	}
 	known := map[string]bool{}
@@ -139,10 +140,7 @@ func Removals(out *Output) {
 			known[name] = true
 		}
 	}
-	remedy := "give all specs: with -f for each, as a folder, or in KOPSHOOK_FILES"
-	if out.options.Strict {
-		remedy += "; to remove a hook for good, merge without --strict"
-	}
+	const remedy = "give all specs: with -f for each, as a folder, or in KOPSHOOK_FILES; if these are all, say so with --prune"
 	for _, g := range out.Groups {
 		var lost []string
 		for _, c := range g.HookChanges() {

@@ -21,6 +21,8 @@ type Options struct {
 
 	// Remove takes kopshook's parts out, whatever the specs say.
 	Remove bool
+	// Prune says that these are all specs: what they do not have any more is removed without a warning.
+	Prune bool
 	// Partial says that there may be more specs than these: groups that they do not select stay as they are.
 	Partial bool
 	// Write makes the new bytes of the manifests.
