@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,9 +46,10 @@ func params(t *testing.T, dir string) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"interrupt": interrupt,
-			"crlf":      crlf,
-			"serve":     serve,
+			"interrupt":   interrupt,
+			"crlf":        crlf,
+			"serve":       serve,
+			"onlychanges": onlyChanges,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -82,6 +85,18 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Logf("%s", out.String())
 	if (err != nil) != neg {
 		ts.Fatalf("interrupted program: %v", err)
+	}
+}
+
+// changeLine is what merge and edit say of one hook.
+var changeLine = regexp.MustCompile(`^\S+: (adds|changes|removes) \S+$|^\S+: changes \S+: `)
+
+// onlyChanges wants nothing on standard error but which hooks change: no warning, no note.
+func onlyChanges(ts *testscript.TestScript, _ bool, _ []string) {
+	for line := range strings.Lines(ts.ReadFile("stderr")) {
+		if !changeLine.MatchString(strings.TrimSuffix(line, "\n")) {
+			ts.Fatalf("on standard error: %s", line)
+		}
 	}
 }
 

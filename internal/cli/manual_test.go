@@ -184,6 +184,25 @@ func TestReferenceOfCommandsIsCurrent(t *testing.T) {
 	}
 }
 
+// An option's environment variable is in the manual's list of them all.
+func TestVariablesOfOptionsAreInTheManual(t *testing.T) {
+	listed := map[string]bool{}
+	for _, e := range environment {
+		for _, name := range strings.Split(e[0], ", ") {
+			listed[name] = true
+		}
+	}
+	for _, c := range newApp(strings.NewReader(""), io.Discard, io.Discard).Commands {
+		for _, f := range c.Flags {
+			for _, name := range f.(cli.DocGenerationFlag).GetEnvVars() {
+				if !listed[name] {
+					t.Errorf("kopshook %s: $%s is not in environment above", c.Name, name)
+				}
+			}
+		}
+	}
+}
+
 func TestOptionsSayWhatTheirValueIs(t *testing.T) {
 	for _, c := range newApp(strings.NewReader(""), io.Discard, io.Discard).Commands {
 		for _, f := range c.Flags {
