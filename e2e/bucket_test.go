@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,14 +19,43 @@ import (
 	"time"
 
 	"kopshook.dev/kopshook/internal/boot"
+	playedcloud "kopshook.dev/kopshook/internal/cloud"
 	"kopshook.dev/kopshook/internal/nodestatus"
 )
+
+type cloud = playedcloud.Cloud
+
+// hosts are the names that a cloud answers to.
+var hosts = []string{
+	"kopshook-e2e.s3.eu-central-1.amazonaws.com", "kopshook-e2e.s3.us-gov-west-1.amazonaws.com", "s3.eu-central-1.amazonaws.com",
+	"kopshook-e2e.s3.eu-central-1.amazonaws.com.cn", "storage.googleapis.com", "kopshooke2e.blob.core.windows.net", "files.example.com",
+	"ssm.eu-central-1.amazonaws.com", "secretsmanager.eu-central-1.amazonaws.com", "secretsmanager.us-east-1.amazonaws.com", "secretmanager.googleapis.com", "kopshook-e2e.vault.azure.net",
+}
+
+// lives has the cloud around the node from its next boot on; environment is in /etc/environment.
+func (n *node) lives(c *cloud, environment ...string) {
+	n.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	c.Hosts = hosts
+	if err := c.Surround(context.Background(), n.Machine, program); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := n.WriteFile(boot.File{Path: "/etc/environment", Content: []byte(strings.Join(environment, "\n") + "\n")}); err != nil {
+		n.t.Fatal(err)
+	}
+}
 
 // inCloud runs a shell script in the cloud: in a network that has nothing else, with its names and certificate.
 func inCloud(t *testing.T, c *cloud, script string, environment ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	c.prepare(t, dir)
+	c.Hosts = hosts
+	if err := c.Prepare(dir); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "hosts"), []byte("127.0.0.1 localhost "+strings.Join(hosts, " ")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +64,7 @@ func inCloud(t *testing.T, c *cloud, script string, environment ...string) strin
 		t.Fatal(err)
 	}
 	cmd := exec.Command("unshare", "-nmpf", "--kill-child", "sh", "-ec", `mount --bind hosts /etc/hosts
-`+cloudFile+`=. "$0" & until [ -e ready ]; do kill -0 $!; sleep .05; done
+"$0" try-cloud . & until [ -e ready ]; do kill -0 $!; sleep .05; done
 `+script, program)
 	cmd.Dir = dir
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "SSL_CERT_FILE=" + filepath.Join(dir, "cert.pem")}, environment...)
@@ -72,27 +102,27 @@ func TestNodeReadsBuckets(t *testing.T) {
 		env  []string
 		want []string // what each attempt comes to, the last again and again
 	}{
-		"S3":                      {cloud{Provider: "aws", Objects: object("kopshook-e2e/a b/é~+c")}, "s3://kopshook-e2e/a b/é~+c", nil, []string{"None"}},
-		"S3, dots in the name":    {cloud{Provider: "aws", Objects: object("dots.in.it/x")}, "s3://dots.in.it/x", nil, []string{"None"}},
-		"S3, another region":      {cloud{Provider: "aws", Region: "us-gov-west-1", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"None"}},
-		"S3, China":               {cloud{Provider: "aws", Domain: "amazonaws.com.cn", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"None"}},
-		"GCS":                     {cloud{Provider: "gce", Objects: object("b.example.com/a b/é")}, "gs://b.example.com/a b/é", nil, []string{"None"}},
-		"Azure":                   {cloud{Provider: "azure", Objects: object("kopshooke2e/hooks/x")}, "azureblob://kopshooke2e/hooks/x", nil, []string{"None"}},
-		"through a proxy":         {cloud{Provider: "aws", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", []string{"https_proxy=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128"}, []string{"None"}},
-		"a proxy that is down":    {cloud{Provider: "aws", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", []string{"https_proxy=http://127.0.0.1:1", "http_proxy=http://127.0.0.1:1"}, []string{"<urlopen error [Errno 111] Connection refused>"}},
-		"nobody's":                {cloud{Provider: "aws"}, "s3://kopshook-e2e/x", nil, []string{"NoSuchKey, asked as nodes.e2e.example.com"}},
-		"no bucket":               {cloud{Provider: "aws", Fault: "no bucket"}, "s3://kopshook-e2e/x", nil, []string{"NoSuchBucket, asked as nodes.e2e.example.com"}},
-		"no role":                 {cloud{Provider: "aws", Fault: "no role"}, "s3://kopshook-e2e/x", nil, []string{"metadata service, role: HTTP Error 404: Not Found"}},
-		"no identity":             {cloud{Provider: "azure", Fault: "no role"}, "azureblob://kopshooke2e/hooks/x", nil, []string{"metadata service, the managed identity: HTTP Error 400: Bad Request"}},
-		"no service account":      {cloud{Provider: "gce", Fault: "no role"}, "gs://kopshook-e2e/x", nil, []string{"metadata service, the service account: HTTP Error 403: Forbidden"}},
-		"no metadata service":     {cloud{Provider: "aws", Fault: "no metadata"}, "s3://kopshook-e2e/x", nil, []string{"metadata service, token: <urlopen error [Errno 111] Connection refused>"}},
-		"a slow metadata service": {cloud{Provider: "aws", Fault: "slow metadata", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"None"}},
-		"no rights":               {cloud{Provider: "aws", Fault: "denied"}, "s3://kopshook-e2e/x", nil, []string{"AccessDenied, asked as nodes.e2e.example.com"}},
-		"credentials that expire": {cloud{Provider: "aws", Fault: "expired", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"ExpiredToken, asked as nodes.e2e.example.com", "ExpiredToken, asked as nodes.e2e.example.com", "None"}},
-		"a clock that is late":    {cloud{Provider: "aws", Fault: "clock", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"RequestTimeTooSkewed, asked as nodes.e2e.example.com", "None"}},
-		"wrong bytes":             {cloud{Provider: "aws", Fault: "wrong bytes", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"wrong sha256: "}},
-		"half, then the rest":     {cloud{Provider: "aws", Fault: "half", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"cut off after 58501 of 117000 bytes", "cut off after 87751 of 117000 bytes"}},
-		"half, always anew":       {cloud{Provider: "aws", Fault: "half, always anew", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"cut off after 58501 of 117000 bytes"}},
+		"S3":                      {cloud{Objects: object("kopshook-e2e/a b/é~+c")}, "s3://kopshook-e2e/a b/é~+c", nil, []string{"None"}},
+		"S3, dots in the name":    {cloud{Objects: object("dots.in.it/x")}, "s3://dots.in.it/x", nil, []string{"None"}},
+		"S3, another region":      {cloud{Region: "us-gov-west-1", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"None"}},
+		"S3, China":               {cloud{Domain: "amazonaws.com.cn", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"None"}},
+		"GCS":                     {cloud{Objects: object("b.example.com/a b/é")}, "gs://b.example.com/a b/é", nil, []string{"None"}},
+		"Azure":                   {cloud{Objects: object("kopshooke2e/hooks/x")}, "azureblob://kopshooke2e/hooks/x", nil, []string{"None"}},
+		"through a proxy":         {cloud{Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", []string{"https_proxy=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128"}, []string{"None"}},
+		"a proxy that is down":    {cloud{Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", []string{"https_proxy=http://127.0.0.1:1", "http_proxy=http://127.0.0.1:1"}, []string{"<urlopen error [Errno 111] Connection refused>"}},
+		"nobody's":                {cloud{}, "s3://kopshook-e2e/x", nil, []string{"NoSuchKey, asked as nodes.e2e.example.com"}},
+		"no bucket":               {cloud{Fault: "no bucket"}, "s3://kopshook-e2e/x", nil, []string{"NoSuchBucket, asked as nodes.e2e.example.com"}},
+		"no role":                 {cloud{Fault: "no role"}, "s3://kopshook-e2e/x", nil, []string{"metadata service, role: HTTP Error 404: Not Found"}},
+		"no identity":             {cloud{Fault: "no role"}, "azureblob://kopshooke2e/hooks/x", nil, []string{"metadata service, the managed identity: HTTP Error 400: Bad Request"}},
+		"no service account":      {cloud{Fault: "no role"}, "gs://kopshook-e2e/x", nil, []string{"metadata service, the service account: HTTP Error 403: Forbidden"}},
+		"no metadata service":     {cloud{Fault: "no metadata"}, "s3://kopshook-e2e/x", nil, []string{"metadata service, token: <urlopen error [Errno 111] Connection refused>"}},
+		"a slow metadata service": {cloud{Fault: "slow metadata", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"None"}},
+		"no rights":               {cloud{Fault: "denied"}, "s3://kopshook-e2e/x", nil, []string{"AccessDenied, asked as nodes.e2e.example.com"}},
+		"credentials that expire": {cloud{Fault: "expired", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"ExpiredToken, asked as nodes.e2e.example.com", "ExpiredToken, asked as nodes.e2e.example.com", "None"}},
+		"a clock that is late":    {cloud{Fault: "clock", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"RequestTimeTooSkewed, asked as nodes.e2e.example.com", "None"}},
+		"wrong bytes":             {cloud{Fault: "wrong bytes", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"wrong sha256: "}},
+		"half, then the rest":     {cloud{Fault: "half", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"cut off after 58501 of 117000 bytes", "cut off after 87751 of 117000 bytes"}},
+		"half, always anew":       {cloud{Fault: "half, always anew", Objects: object("kopshook-e2e/x")}, "s3://kopshook-e2e/x", nil, []string{"cut off after 58501 of 117000 bytes"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +168,7 @@ func inBucket(t *testing.T, spec string) ([]byte, *cloud) {
 		t.Fatal(err)
 	}
 	place := strings.TrimPrefix(object.Address(), "s3://")
-	return userData(t, mutate(t, g.PlannedUserData())...), &cloud{Provider: "aws", Objects: map[string][]byte{place: object.Content}}
+	return userData(t, mutate(t, g.PlannedUserData())...), &cloud{Objects: map[string][]byte{place: object.Content}}
 }
 
 // 40 hooks of 3 KB come through a bucket, in three quarters of what AWS takes; the next boots and an image need the bucket no more.
@@ -174,7 +204,7 @@ func TestFortyHooksComeThroughABucket(t *testing.T) {
 		for name, script := range scripts {
 			n.hasFile("/opt/kopshook/hooks/"+name+"/script", []byte(script), 0o700, 0, 0)
 		}
-		gone := &cloud{Provider: "aws", Fault: "no bucket"}
+		gone := &cloud{Fault: "no bucket"}
 		n.lives(gone)
 		n.boot(boot.Options{}).joins().fails().never(names...)
 		image := n.clone(data, "i-00000000000000042")

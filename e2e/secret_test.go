@@ -6,11 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -24,72 +20,6 @@ import (
 	"kopshook.dev/kopshook/templates"
 )
 
-func (c *cloud) isSecretStore(host string) bool {
-	return strings.HasPrefix(host, "ssm.") || strings.HasPrefix(host, "secretsmanager.") || host == "secretmanager.googleapis.com" || strings.HasSuffix(host, ".vault.azure.net")
-}
-
-// secrets plays the clouds' stores of secrets, with their errors.
-func (c *cloud) secrets(w http.ResponseWriter, r *http.Request, now time.Time) {
-	body, _ := io.ReadAll(r.Body)
-	var asked map[string]any
-	_ = json.Unmarshal(body, &asked)
-	name, problem, form, status := "", "", `{"__type":"com.amazon.coral#%s","Message":"no"}`, http.StatusBadRequest
-	var answer func(value string) any
-	switch service, rest, _ := strings.Cut(r.Host, "."); {
-	case strings.HasSuffix(r.Host, ".vault.azure.net"):
-		name, form, status = "azure-keyvault:"+service+strings.TrimPrefix(r.URL.Path, "/secrets"), `{"error":{"code":"%s","message":"no"}}`, http.StatusForbidden
-		if r.Header.Get("Authorization") != "Bearer azure:https://vault.azure.net" || r.URL.Query().Get("api-version") == "" {
-			problem = "Unauthorized"
-		}
-		answer = func(value string) any {
-			return map[string]string{"value": value, "id": "https://" + r.Host + r.URL.Path}
-		}
-	case service == "secretmanager":
-		name, form, status = "gcp-secretmanager:"+strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/v1/"), ":access"), `{"error": {"code": 403, "message": "no", "status": "%s"}}`, http.StatusForbidden
-		if r.Header.Get("Authorization") != "Bearer ya29.google" || !strings.HasSuffix(r.URL.Path, ":access") {
-			problem = "UNAUTHENTICATED"
-		}
-		answer = func(value string) any {
-			return map[string]any{"payload": map[string]string{"data": base64.StdEncoding.EncodeToString([]byte(value))}}
-		}
-	default:
-		region, _, _ := strings.Cut(rest, ".")
-		sum := sha256.Sum256(body)
-		target := r.Header.Get("X-Amz-Target")
-		if problem = signedFor(r, service, region, now); r.Method != http.MethodPost || r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) || r.Header.Get("Content-Type") != "application/x-amz-json-1.1" {
-			problem = "InvalidSignatureException"
-		}
-		switch {
-		case service == "ssm" && target == "AmazonSSM.GetParameter" && asked["WithDecryption"] == true:
-			name = "aws-ssm:" + fmt.Sprint(asked["Name"])
-			answer = func(value string) any {
-				return map[string]any{"Parameter": map[string]string{"Value": value, "Type": "SecureString"}}
-			}
-		case service == "secretsmanager" && target == "secretsmanager.GetSecretValue":
-			name = "aws-secretsmanager:" + fmt.Sprint(asked["SecretId"])
-			answer = func(value string) any {
-				if binary, ok := strings.CutPrefix(value, "binary "); ok {
-					return map[string]string{"SecretBinary": base64.StdEncoding.EncodeToString([]byte(binary))}
-				}
-				return map[string]string{"SecretString": value}
-			}
-		default:
-			problem = "UnknownOperationException"
-		}
-	}
-	switch value, ok := c.Secrets[name]; {
-	case problem == "" && (c.Fault == "denied" || c.Fault == "late rights" && count("secrets") < 3):
-		problem = "AccessDenied"
-	case problem == "" && !ok:
-		problem = "NotFound"
-	case problem == "":
-		_ = json.NewEncoder(w).Encode(answer(value))
-		return
-	}
-	w.WriteHeader(status)
-	fmt.Fprintf(w, form, problem)
-}
-
 // What a node gets of each store, and what it says where it gets nothing.
 func TestNodeReadsStoresOfSecrets(t *testing.T) {
 	runtime, err := templates.Get("v1")
@@ -101,24 +31,24 @@ func TestNodeReadsStoresOfSecrets(t *testing.T) {
 		cloud
 		secret, want, why string
 	}{
-		"a parameter":               {cloud{Provider: "aws", Secrets: map[string]string{"aws-ssm:/prod/token": "s3cr3t é\n"}}, "aws-ssm:/prod/token", "s3cr3t é\n", ""},
-		"a secret of AWS":           {cloud{Provider: "aws", Secrets: map[string]string{"aws-secretsmanager:prod/x": "s3cr3t"}}, "aws-secretsmanager:prod/x", "s3cr3t", ""},
-		"in another region":         {cloud{Provider: "aws", Secrets: map[string]string{"aws-secretsmanager:" + arn: "s3cr3t"}}, "aws-secretsmanager:" + arn, "s3cr3t", ""},
-		"a binary one":              {cloud{Provider: "aws", Secrets: map[string]string{"aws-secretsmanager:x": "binary \x00\x01"}}, "aws-secretsmanager:x", "\x00\x01", ""},
-		"one value of a secret":     {cloud{Provider: "aws", Secrets: map[string]string{"aws-secretsmanager:x": `{"user":"u","password":"p\u00e9"}`}}, "aws-secretsmanager:x#password", "pé", ""},
-		"one value, a number":       {cloud{Provider: "aws", Secrets: map[string]string{"aws-ssm:x": `{"port":5432}`}}, "aws-ssm:x#port", "5432", ""},
-		"a value that is not there": {cloud{Provider: "aws", Secrets: map[string]string{"aws-ssm:x": `{"port":5432}`}}, "aws-ssm:x#host", "", "aws-ssm:x#host: its JSON does not have this key"},
-		"a value of what is text":   {cloud{Provider: "aws", Secrets: map[string]string{"aws-ssm:x": "s3cr3t"}}, "aws-ssm:x#host", "", "aws-ssm:x#host: Expecting value: line 1 column 1  char 0 "},
-		"of Google":                 {cloud{Provider: "gce", Secrets: map[string]string{"gcp-secretmanager:projects/e2e-project/secrets/x/versions/latest": "s3cr3t"}}, "gcp-secretmanager:x", "s3cr3t", ""},
-		"of Google, a version":      {cloud{Provider: "gce", Secrets: map[string]string{"gcp-secretmanager:projects/p/secrets/x/versions/3": "s3cr3t"}}, "gcp-secretmanager:projects/p/secrets/x/versions/3", "s3cr3t", ""},
-		"of Azure":                  {cloud{Provider: "azure", Secrets: map[string]string{"azure-keyvault:kopshook-e2e/x": "s3cr3t"}}, "azure-keyvault:kopshook-e2e/x", "s3cr3t", ""},
-		"rights that come late":     {cloud{Provider: "aws", Fault: "late rights", Secrets: map[string]string{"aws-ssm:x": "s3cr3t"}}, "aws-ssm:x", "s3cr3t", ""},
-		"a clock that is late":      {cloud{Provider: "aws", Fault: "clock", Secrets: map[string]string{"aws-ssm:x": "s3cr3t"}}, "aws-ssm:x", "s3cr3t", ""},
-		"not there":                 {cloud{Provider: "aws"}, "aws-ssm:x", "", "aws-ssm:x: NotFound, asked as nodes.e2e.example.com"},
-		"no rights":                 {cloud{Provider: "aws", Fault: "denied"}, "aws-secretsmanager:x", "", "aws-secretsmanager:x: AccessDenied, asked as nodes.e2e.example.com"},
-		"no rights at Google":       {cloud{Provider: "gce", Fault: "denied"}, "gcp-secretmanager:x", "", "gcp-secretmanager:x: AccessDenied, asked as the service account"},
-		"no rights at Azure":        {cloud{Provider: "azure", Fault: "denied"}, "azure-keyvault:kopshook-e2e/x", "", "azure-keyvault:kopshook-e2e/x: AccessDenied, asked as the managed identity"},
-		"no role":                   {cloud{Provider: "aws", Fault: "no role"}, "aws-ssm:x", "", "aws-ssm:x: metadata service, role: HTTP Error 404: Not Found"},
+		"a parameter":               {cloud{Secrets: map[string]string{"aws-ssm:/prod/token": "s3cr3t é\n"}}, "aws-ssm:/prod/token", "s3cr3t é\n", ""},
+		"a secret of AWS":           {cloud{Secrets: map[string]string{"aws-secretsmanager:prod/x": "s3cr3t"}}, "aws-secretsmanager:prod/x", "s3cr3t", ""},
+		"in another region":         {cloud{Secrets: map[string]string{"aws-secretsmanager:" + arn: "s3cr3t"}}, "aws-secretsmanager:" + arn, "s3cr3t", ""},
+		"a binary one":              {cloud{Secrets: map[string]string{"aws-secretsmanager:x": "binary \x00\x01"}}, "aws-secretsmanager:x", "\x00\x01", ""},
+		"one value of a secret":     {cloud{Secrets: map[string]string{"aws-secretsmanager:x": `{"user":"u","password":"p\u00e9"}`}}, "aws-secretsmanager:x#password", "pé", ""},
+		"one value, a number":       {cloud{Secrets: map[string]string{"aws-ssm:x": `{"port":5432}`}}, "aws-ssm:x#port", "5432", ""},
+		"a value that is not there": {cloud{Secrets: map[string]string{"aws-ssm:x": `{"port":5432}`}}, "aws-ssm:x#host", "", "aws-ssm:x#host: its JSON does not have this key"},
+		"a value of what is text":   {cloud{Secrets: map[string]string{"aws-ssm:x": "s3cr3t"}}, "aws-ssm:x#host", "", "aws-ssm:x#host: Expecting value: line 1 column 1  char 0 "},
+		"of Google":                 {cloud{Secrets: map[string]string{"gcp-secretmanager:projects/e2e-project/secrets/x/versions/latest": "s3cr3t"}}, "gcp-secretmanager:x", "s3cr3t", ""},
+		"of Google, a version":      {cloud{Secrets: map[string]string{"gcp-secretmanager:projects/p/secrets/x/versions/3": "s3cr3t"}}, "gcp-secretmanager:projects/p/secrets/x/versions/3", "s3cr3t", ""},
+		"of Azure":                  {cloud{Secrets: map[string]string{"azure-keyvault:kopshook-e2e/x": "s3cr3t"}}, "azure-keyvault:kopshook-e2e/x", "s3cr3t", ""},
+		"rights that come late":     {cloud{Fault: "late rights", Secrets: map[string]string{"aws-ssm:x": "s3cr3t"}}, "aws-ssm:x", "s3cr3t", ""},
+		"a clock that is late":      {cloud{Fault: "clock", Secrets: map[string]string{"aws-ssm:x": "s3cr3t"}}, "aws-ssm:x", "s3cr3t", ""},
+		"not there":                 {cloud{}, "aws-ssm:x", "", "aws-ssm:x: NotFound, asked as nodes.e2e.example.com"},
+		"no rights":                 {cloud{Fault: "denied"}, "aws-secretsmanager:x", "", "aws-secretsmanager:x: AccessDenied, asked as nodes.e2e.example.com"},
+		"no rights at Google":       {cloud{Fault: "denied"}, "gcp-secretmanager:x", "", "gcp-secretmanager:x: AccessDenied, asked as the service account"},
+		"no rights at Azure":        {cloud{Fault: "denied"}, "azure-keyvault:kopshook-e2e/x", "", "azure-keyvault:kopshook-e2e/x: AccessDenied, asked as the managed identity"},
+		"no role":                   {cloud{Fault: "no role"}, "aws-ssm:x", "", "aws-ssm:x: metadata service, role: HTTP Error 404: Not Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -185,7 +115,7 @@ func TestSecretsAreWhereTheyBelong(t *testing.T) {
 	secrets := map[string]string{"aws-ssm:/prod/token": "one-Quoh8aer", "aws-secretsmanager:prod/db": `{"password":"Ieh2soop"}`, "aws-ssm:/prod/key": "Ohgh4eil"}
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, parts(t, spec)...))
-		c := &cloud{Provider: "aws", Secrets: maps.Clone(secrets), Objects: map[string][]byte{"kopshook-e2e/bin/tool%20v1": tool}}
+		c := &cloud{Secrets: maps.Clone(secrets), Objects: map[string][]byte{"kopshook-e2e/bin/tool%20v1": tool}}
 		n.lives(c)
 		// the folder of the trial holds the cloud itself
 		r := n.boot(boot.Options{Scenario: `until systemctl -q is-active kubelet; do sleep 1; done

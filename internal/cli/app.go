@@ -108,6 +108,7 @@ never joins.
 			execCommand(),
 			convertCommand(),
 			tryCommand(),
+			tryCloudCommand(),
 			bakeCommand(),
 			statusCommand(),
 			versionCommand(),

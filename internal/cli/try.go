@@ -22,7 +22,7 @@ func tryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "try",
 		Usage:     "boot a merged instance group in a local container",
-		UsageText: "kopshook try [-f SPEC...] [--group NAME] [--suite SUITE] [--boots N] [--kops DIR] FILE... | -",
+		UsageText: "kopshook try [-f SPEC...] [--group NAME] [--suite SUITE] [--boots N] [--secret NAME=FILE]... [--bucket DIR] [--kops DIR] FILE... | -",
 		Description: `Boots a node with the user data of one instance group, hooks merged, in a container on this machine: real systemd and
 cloud-init, and stand-ins for nodeup, containerd and the kubelet that write and start the units that kops' own do. It
 prints what happens as it happens and at the end what failed and why, and exits 1 when the node would not have joined.
@@ -31,6 +31,9 @@ The hooks' scripts run for real, as root, in the container: try what you trust. 
 --network host. It needs Linux, root, mmdebstrap and systemd-nspawn; it says what is missing. A root file system of
 the suite is built once and kept in $KOPSHOOK_CACHE, or in the user's cache folder.
 
+What hooks read as their machine comes from files of yours: a secret from --secret, files of buckets from --bucket, and
+archives of archiveURL as they would be pushed. The node asks for them as ever, of a cloud that is played inside it.
+
 With --kops DIR nothing of the node stands in: DIR has the programs of a kops cluster. kops writes the user data, its nodeup
 installs containerd and the kubelet, and the node joins an API server that runs here meanwhile. It takes minutes.
 
@@ -38,6 +41,7 @@ Examples:
    sudo kopshook try -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
    sudo kopshook try --suite bookworm --boots 3 -o json merged.yaml > boots.json
    sudo kopshook try --warm-pool -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
+   sudo kopshook try --secret aws-ssm:/prod/token=token.txt -f hooks.yaml --group nodes cluster.yaml
    sudo kopshook try --kops programs --boots 1 -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml`,
 		Flags: append(append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...),
 			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group to boot: its `NAME`, or a glob that matches one"},
@@ -45,6 +49,8 @@ Examples:
 			&cli.IntFlag{Name: "boots", Value: 2, Usage: "boot `N` times, with an orderly reboot in between"},
 			&cli.BoolFlag{Name: "warm-pool", Usage: "the first boot is that of a machine in an AWS warm pool: it is stopped before its kubelet is started"},
 			&cli.StringFlag{Name: "base", Usage: "`FILE` with user data that kops wrote, for its nodeup.sh in place of a stand-in"},
+			&cli.StringSliceFlag{Name: "secret", Usage: "`NAME=FILE`: the node gets the content of FILE for secret: NAME; may be repeated"},
+			&cli.StringFlag{Name: "bucket", Usage: "`DIR` with BUCKET/KEY, or ACCOUNT/CONTAINER/KEY, for each file of a bucket that hooks name"},
 			&cli.StringFlag{Name: "kops", Usage: "`DIR` with the programs of a kops cluster: boot a real node, and let it join"},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long one boot may take to settle, a `DURATION`"},
 			&cli.StringFlag{Name: "network", Value: "none", Usage: "`NETWORK`: none, or host: the node shares this machine's network"},
@@ -76,6 +82,10 @@ func try(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	surroundings, err := tryCloud(c, group)
+	if err != nil {
+		return err
+	}
 	var manifest []byte // for --kops
 	if c.IsSet("kops") {
 		manifest, err = realGroup(c, group, parts)
@@ -101,6 +111,9 @@ func try(c *cli.Context) error {
 		t.real, t.machine, err = startReal(c, group.Name, manifest, config)
 	} else {
 		t.machine, err = boot.New(c.Context, config)
+	}
+	if err == nil && surroundings != nil {
+		err = surround(c.Context, t.machine, surroundings)
 	}
 	if err != nil {
 		return err
