@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const cloudName = "kopshook-003-cloud.sh"
@@ -15,7 +16,9 @@ const cloudName = "kopshook-003-cloud.sh"
 func (f *File) isEmbedded() bool { return len(f.URLs) == 0 && f.Secret == "" }
 
 // bucketURL is an object. A folder of archives (hookspec's archiveURL) has the same form.
-var bucketURL = regexp.MustCompile(`^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#]+)+$`)
+var bucketURL = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#]+)+$`)
+})
 
 // URLError says why nodes cannot download from u, and what to do; wrong is empty when they can.
 func URLError(u string) (wrong, remedy string) {
@@ -26,7 +29,7 @@ func URLError(u string) (wrong, remedy string) {
 	case strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return "holds a blank or a control character", "escape odd characters as %XX"
 	case strings.HasPrefix(u, "s3://"), strings.HasPrefix(u, "gs://"), strings.HasPrefix(u, "azureblob://"):
-		if !bucketURL.MatchString(u) {
+		if !bucketURL().MatchString(u) {
 			return "is not the address of an object", "write s3://BUCKET/KEY, gs://BUCKET/KEY or azureblob://ACCOUNT/CONTAINER/KEY, without a query"
 		}
 	case err != nil:
@@ -59,14 +62,14 @@ var SecretPattern = func() string {
 	return "(" + strings.Join(forms, "|") + ")(#[A-Za-z0-9_.-]+)?"
 }()
 
-var secretPattern = regexp.MustCompile("^(" + SecretPattern + ")$")
+var secretPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(" + SecretPattern + ")$") })
 
 // SecretError says why s names no secret, and what to write; wrong is empty when it does.
 func SecretError(s string) (wrong, remedy string) {
 	scheme, _, _ := strings.Cut(s, ":")
 	var schemes []string
 	for _, f := range secretForms {
-		if f.scheme == scheme && !secretPattern.MatchString(s) {
+		if f.scheme == scheme && !secretPattern().MatchString(s) {
 			return "names no secret of " + f.scheme, "write " + f.says + ", and #KEY behind it for one value of a secret that is JSON"
 		}
 		schemes = append(schemes, f.scheme)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -79,7 +80,11 @@ func Read(parts []UserData) []Written {
 				w.hash = r.Hash
 			}
 		}
-		for _, m := range gateLine.FindAllStringSubmatch(p.Content, -1) {
+		for line := range gateLines(p.Content) {
+			m := gateLine().FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
 			if i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == m[2] && w.nnn == "" }); i >= 0 {
 				hooks[i].nnn = m[1]
 			}
@@ -102,7 +107,9 @@ func HookOfPart(part string) (nnn, hook string, ok bool) {
 }
 
 // gateLine is how a gate names a hook: NNN-NAME.
-var gateLine = regexp.MustCompile(`(?m)^(?:hook|nodeup) .*?\b([0-9]{3})-([-a-z0-9]+)`)
+var gateLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:hook|nodeup) .*?\b([0-9]{3})-([-a-z0-9]+)`)
+})
 
 // hookOf returns the hook that a file on the node belongs to, "" when it is none's.
 func hookOf(file string) string {

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 //go:embed v1
@@ -46,26 +47,33 @@ func Get(name string) (*Runtime, error) {
 	if name == "" {
 		name = Default
 	}
-	for _, r := range runtimes {
-		if r == name {
-			return &Runtime{
-				Gate:        text(r, "gate.sh"),
-				Run:         text(r, "run.sh"),
-				Reboot:      text(r, "reboot.sh"),
-				Fetch:       text(r, "fetch.sh"),
-				Archive:     text(r, "archive.sh"),
-				Bake:        text(r, "bake.sh"),
-				Kubelet:     text(r, "kubelet.sh"),
-				Hook:        text(r, "hook.service"),
-				PreShutdown: text(r, "pre-shutdown.service"),
-				Cloud:       text(r, "cloud.sh"),
-				FromBucket:  text(r, "bucket.sh"),
-				name:        r,
-			}, nil
-		}
+	if r, ok := read()[name]; ok {
+		return &r, nil
 	}
 	return nil, fmt.Errorf("there is no runtime %q: choose one of %s", name, strings.Join(runtimes, ", "))
 }
+
+// read holds all runtimes, read once: merging asks for one for each group.
+var read = sync.OnceValue(func() map[string]Runtime {
+	all := map[string]Runtime{}
+	for _, r := range runtimes {
+		all[r] = Runtime{
+			Gate:        text(r, "gate.sh"),
+			Run:         text(r, "run.sh"),
+			Reboot:      text(r, "reboot.sh"),
+			Fetch:       text(r, "fetch.sh"),
+			Archive:     text(r, "archive.sh"),
+			Bake:        text(r, "bake.sh"),
+			Kubelet:     text(r, "kubelet.sh"),
+			Hook:        text(r, "hook.service"),
+			PreShutdown: text(r, "pre-shutdown.service"),
+			Cloud:       text(r, "cloud.sh"),
+			FromBucket:  text(r, "bucket.sh"),
+			name:        r,
+		}
+	}
+	return all
+})
 
 func text(runtime, name string) string {
 	b, err := files.ReadFile(runtime + "/" + name)

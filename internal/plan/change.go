@@ -75,6 +75,9 @@ func (g *Group) HookChanges() []HookChange {
 	if !g.Changes() {
 		return nil
 	}
+	if g.changes != nil {
+		return g.changes
+	}
 	old, now := generator.Read(g.Ours()), generator.Read(g.Parts)
 	find := func(list []generator.Written, name string) *generator.Written {
 		if i := slices.IndexFunc(list, func(w generator.Written) bool { return w.Name == name }); i >= 0 {
@@ -96,6 +99,7 @@ func (g *Group) HookChanges() []HookChange {
 			changes = append(changes, HookChange{Hook: old[i].Name, Verb: "removes"})
 		}
 	}
+	g.changes = changes
 	return changes
 }
 

@@ -38,7 +38,8 @@ type Group struct {
 	// Hooks of all specs that select the group, in the order in which they run, with what they take from sources. Phase
 	// daemon is not among them.
 	Hooks   []hookspec.Resolved
-	hookIDs []string // the same hook has the same id in all groups
+	changes []HookChange // what HookChanges found, nil before
+	hookIDs []string     // the same hook has the same id in all groups
 	// Parts is the user data made of them, nil when there are none.
 	Parts []generator.UserData
 	// Runtime names the templates, "" when there are no hooks.
