@@ -25,6 +25,9 @@ Give it the manifests as they are now, from the main branch or from kops, and th
 --user-data looks at files that kops wrote instead, as with --target=terraform: whether they hold the parts of the
 manifest and of the specs, byte for byte.
 
+--tree DIR compares a folder that render -o tree has written, and that is committed beside the manifests: reviewers see there
+what compressed parts, archives and buckets hold.
+
 --pushed reads what the hooks have in buckets, and compares its SHA-256: what is not there keeps nodes from joining.
 
 Examples:
@@ -33,6 +36,7 @@ Examples:
    kopshook render -o mime -g gpu-a cluster.yaml -f hooks.yaml | kopshook check --user-data - -g gpu-a cluster.yaml -f hooks.yaml
    kops get ig --name my.cluster -o yaml | kopshook check -f hooks.yaml -`,
 		Flags: append(planFlags(), pruneFlag(),
+			&cli.StringFlag{Name: "tree", Usage: "look into `DIR` too: whether it is what render -o tree --dir writes"},
 			&cli.BoolFlag{Name: "pushed", Usage: "look into buckets too: whether what nodes will read is there"},
 			&cli.BoolFlag{Name: "forecast", Usage: "print what a difference means as Markdown"},
 			&cli.StringSliceFlag{Name: "user-data", Usage: "look at `FILE`, user data that kops wrote; may be repeated"},
@@ -43,13 +47,20 @@ Examples:
 			if err != nil {
 				return err
 			}
-			pushed := true
+			fine := true
 			if c.Bool("pushed") {
-				if pushed, err = checkPushed(c, out.Groups); err != nil {
+				if fine, err = checkPushed(c, out.Groups); err != nil {
 					return err
 				}
 			}
-			if err := checkGroups(c, out); err != nil || pushed {
+			if c.IsSet("tree") {
+				same, err := checkTree(c, c.String("tree"), out.Groups)
+				if err != nil {
+					return err
+				}
+				fine = fine && same
+			}
+			if err := checkGroups(c, out); err != nil || fine {
 				return err
 			}
 			return differs
