@@ -135,6 +135,11 @@ func TestRunner(t *testing.T) {
 		{name: "is done in the image", script: count, hook: func(h *Hook) { h.OncePerImage, h.Verify = true, []byte("[ $KOPSHOOK_ATTEMPT = 0 ]") },
 			before: func(n *node) { n.write("var/lib/kopshook/@image/x", "0123456789ab\n", 0o644) },
 			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "was done"}, marker: true},
+		{name: "is done in the image, and the disk takes nothing", script: count, hook: func(h *Hook) { h.OncePerImage = true },
+			before: func(n *node) {
+				n.write("var/lib/kopshook/@image/x", "0123456789ab\n", 0o644)
+				os.RemoveAll(n.path("var/lib/kopshook/i-1"))
+			}, want: nodestatus.Status{State: nodestatus.Succeeded, Reason: "was done"}, marker: true},
 		{name: "is done in the image, and there is nothing to verify", script: count, hook: func(h *Hook) { h.OncePerImage = true },
 			before: func(n *node) { n.write("var/lib/kopshook/@image/x", "0123456789ab\n", 0o644) },
 			want:   nodestatus.Status{State: nodestatus.Succeeded, Reason: "was done"}, marker: true},

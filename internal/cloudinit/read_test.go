@@ -53,8 +53,9 @@ func place(at At) string {
 	return fmt.Sprintf(" at %d:%d:%d", at.Part, at.Line, at.Col)
 }
 
-// versions are those that differ from each other in some case; the first is what the others are compared with.
-var versions = []Version{Debian13, {26, 2, 14}, {24, 4, 12}, {24, 1, 12}, {23, 1, 10}, Debian12, {22, 2, 9}, {22, 1, 10}, {21, 4, 9}, Debian11}
+// versions are those that images have, and those that differ from them in some case; the first is what the others are
+// compared with.
+var versions = []Version{Debian13, {26, 2, 14}, {25, 3, 12}, {24, 4, 12}, {24, 1, 12}, {23, 4, 9}, {23, 1, 10}, Debian12, {22, 2, 9}, {22, 1, 10}, {21, 4, 9}, Debian11}
 
 func TestWhatANodeSees(t *testing.T) {
 	var b bytes.Buffer
