@@ -18,7 +18,6 @@ import (
 // BenchmarkBoot measures, in boots, the time from the end of nodeup.sh to the kubelet's start, and prints ratios of
 // medians: make bench-boot. Variants take turns, so that what else the machine does meets all of them.
 func BenchmarkBoot(b *testing.B) {
-	const rounds = 7
 	for _, suite := range boot.Suites {
 		if suite.EndOfRange {
 			continue
@@ -27,37 +26,49 @@ func BenchmarkBoot(b *testing.B) {
 			if missing := suite.Missing(); missing != "" {
 				b.Skip(missing)
 			}
-			overhead := []variant{
-				{name: "without hooks", userData: userData(b)},
-				{name: "ten hooks", userData: userData(b, parts(b, spec("ten", tenHooks()))...)},
-				{name: "ten bare units", userData: userData(b, tenUnits()...)},
-			}
-			t := measure(b, suite.Name, rounds, overhead)
-			b.ReportMetric(t[1]/t[2], "hooks/units")
-			b.ReportMetric(t[1]/t[0], "hooks/none")
-			b.ReportMetric(t[2]/t[0], "units/none")
-
-			slow := boot.Nodeup{Seconds: "3"}
-			beside := []variant{
-				{name: "nodeup of 3 s", userData: userData(b), nodeup: slow},
-				{name: "and a pre-kubelet hook of 3 s", userData: userData(b, parts(b, spec("beside", sleepHook("pre-kubelet")))...), nodeup: slow},
-				{name: "and a pre-nodeup hook of 3 s", userData: userData(b, parts(b, spec("first", sleepHook("pre-nodeup")))...), nodeup: slow},
-			}
-			t = measure(b, suite.Name, 3, beside)
-			b.ReportMetric(t[1]/t[0], "pre-kubelet/nodeup")
-			b.ReportMetric(t[2]/t[0], "pre-nodeup/nodeup")
-
-			// an image in which the hook has run, and one in which it has not
-			slowHook := strings.Replace(sleepHook("pre-nodeup"), "name: slow,", "name: slow, run: once-per-image, verify: \"true\",", 1)
-			data := userData(b, parts(b, spec("baked", slowHook))...)
-			t = measure(b, suite.Name, 3, []variant{
-				{name: "a hook of 3 s", userData: data},
-				{name: "done in the image by bake", userData: data, bake: bakeScript(b, slowHook)},
-			})
-			b.ReportMetric(t[1]/t[0], "baked/not")
-			b.ReportMetric(0, "ns/op")
+			b.Run("overhead", func(b *testing.B) { overhead(b, suite.Name) })
+			b.Run("beside", func(b *testing.B) { beside(b, suite.Name) })
+			b.Run("bake", func(b *testing.B) { bakedOrNot(b, suite.Name) })
 		})
 	}
+}
+
+// overhead is what hooks cost that do nothing.
+func overhead(b *testing.B, suite string) {
+	t := measure(b, suite, 7, []variant{
+		{name: "without hooks", userData: userData(b)},
+		{name: "ten hooks", userData: userData(b, parts(b, spec("ten", tenHooks()))...)},
+		{name: "ten bare units", userData: userData(b, tenUnits()...)},
+	})
+	b.ReportMetric(t[1]/t[2], "hooks/units")
+	b.ReportMetric(t[1]/t[0], "hooks/none")
+	b.ReportMetric(t[2]/t[0], "units/none")
+	b.ReportMetric(0, "ns/op")
+}
+
+// beside is what a hook costs that takes as long as nodeup.
+func beside(b *testing.B, suite string) {
+	slow := boot.Nodeup{Seconds: "3"}
+	t := measure(b, suite, 3, []variant{
+		{name: "nodeup of 3 s", userData: userData(b), nodeup: slow},
+		{name: "and a pre-kubelet hook of 3 s", userData: userData(b, parts(b, spec("beside", sleepHook("pre-kubelet")))...), nodeup: slow},
+		{name: "and a pre-nodeup hook of 3 s", userData: userData(b, parts(b, spec("first", sleepHook("pre-nodeup")))...), nodeup: slow},
+	})
+	b.ReportMetric(t[1]/t[0], "pre-kubelet/nodeup")
+	b.ReportMetric(t[2]/t[0], "pre-nodeup/nodeup")
+	b.ReportMetric(0, "ns/op")
+}
+
+// bakedOrNot is what an image saves in which a hook has run.
+func bakedOrNot(b *testing.B, suite string) {
+	hook := strings.Replace(sleepHook("pre-nodeup"), "name: slow,", "name: slow, run: once-per-image, verify: \"true\",", 1)
+	data := userData(b, parts(b, spec("baked", hook))...)
+	t := measure(b, suite, 3, []variant{
+		{name: "a hook of 3 s", userData: data},
+		{name: "done in the image by bake", userData: data, bake: bakeScript(b, hook)},
+	})
+	b.ReportMetric(t[1]/t[0], "baked/not")
+	b.ReportMetric(0, "ns/op")
 }
 
 type variant struct {

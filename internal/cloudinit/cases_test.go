@@ -133,5 +133,7 @@ var testCases = []testCase{
 	{name: "source", parts: []Part{config("a", "write_files: [{path: /etc/1, source: {uri: 'http://localhost:1/'}}, {path: /etc/2, content: x, source: {uri: 'http://localhost:1/'}}]\n")}},
 	{name: "files of null", parts: []Part{config("a", "write_files:\nx: y\n")}},
 	{name: "an entry that is a string", parts: []Part{config("a", "write_files: [{path: /etc/1, defer: true}, text, {path: /etc/2}]\n")}},
+	{name: "keys that JSON does not take", parts: []Part{config("a", "1: x\nbootcmd: [ls]\nwrite_files: [{path: /etc/1}]\n")}},
+	{name: "keys below the top that JSON takes", parts: []Part{config("a", "x: {1: a, 2: b}\nwrite_files: [{path: /etc/1}]\n")}},
 	{name: "files that are no list", parts: []Part{config("a", "write_files: {path: /etc/1}\n"), config("b", "x: y\n")}},
 }
