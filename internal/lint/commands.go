@@ -186,11 +186,15 @@ func (p *pass) collectFile(part int, e *pyyaml.Value) {
 		return
 	}
 	f := &file{path: path.Str, entry: e, place: func(int, int) report.Position { return p.place(p.result.At(e)) }}
-	for _, r := range p.result.Runs {
-		if r.File != nil && r.At == p.result.At(e) {
-			f.text = r.Content
+	if p.contents == nil {
+		p.contents = map[cloudinit.At]string{}
+		for _, r := range p.result.Runs {
+			if r.File != nil {
+				p.contents[r.At] = r.Content
+			}
 		}
 	}
+	f.text = p.contents[p.result.At(e)]
 	if content.IsString() && !e.Get("encoding").Truth() {
 		f.text = content.Str
 		f.place = func(line, col int) report.Position { return p.place(p.result.Inside(content, line, col)) }

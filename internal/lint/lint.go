@@ -120,10 +120,13 @@ type pass struct {
 	maps   []contentMap
 	mapped []bool
 	texts  []*Text
+	items  []int // see item
 	found  []Finding
 
 	shells []*shellText
 	files  []*file
+	// what entries of write_files write, made when one is asked for
+	contents map[cloudinit.At]string
 }
 
 func newPass(g *Group) *pass {
@@ -138,22 +141,26 @@ func (p *pass) theirs(part int) bool {
 
 // item returns the number in the file of a part of the user's. Parts of kopshook's may stand before it there.
 func (p *pass) item(part int) string {
-	n := 0
-	for i := range part {
-		if p.theirs(i) {
-			n++
+	if p.items == nil {
+		var own []int // numbers in the file of the user's parts
+		for i, u := range p.g.Object.Spec.AdditionalUserData {
+			if !strings.HasPrefix(u.Name, instancegroups.Prefix) {
+				own = append(own, i)
+			}
+		}
+		p.items = make([]int, len(p.g.Parts))
+		n := 0
+		for i := range p.items {
+			p.items[i] = i
+			if n < len(own) {
+				p.items[i] = own[n]
+			}
+			if p.theirs(i) {
+				n++
+			}
 		}
 	}
-	for i, u := range p.g.Object.Spec.AdditionalUserData {
-		if strings.HasPrefix(u.Name, instancegroups.Prefix) {
-			continue
-		}
-		if n == 0 {
-			return strconv.Itoa(i)
-		}
-		n--
-	}
-	return strconv.Itoa(part)
+	return strconv.Itoa(p.items[part])
 }
 
 // place returns where something in a part stands in the user's file: its line and column, or the part's content.
