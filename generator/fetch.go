@@ -36,6 +36,8 @@ func URLError(u string) (wrong, remedy string) {
 		return "is not a URL", "escape odd characters as %XX"
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return "has a scheme that nodes cannot download from", "use http, https, s3, gs or azureblob, or embed the file with `source`"
+	case strings.Contains(u, "#"): // the node's log would show it, and it may be a token
+		return "holds a #fragment, which no server gets", "remove it; a # of the path is %23"
 	case strings.ContainsFunc(u, func(r rune) bool { return r > 0x7f }):
 		return "is not a URL", "escape odd characters as %XX"
 	case parsed.Host == "":

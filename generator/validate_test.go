@@ -35,6 +35,7 @@ func TestGenerateRefuses(t *testing.T) {
 		"a mode of five digits":          {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", Mode: 0o10000}} }, want: "mode 10000 is above 7777"},
 		"a download without checksum":    {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://a/b"}}} }, want: "is not 64 hexadecimal digits"},
 		"a download with a password":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://u:p@a/b"}}} }, want: "url 1 holds a user or password"},
+		"a download with a fragment":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"https://a/b#c"}}} }, want: "url 1 holds a #fragment"},
 		"a download of a local file":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"file:///etc/shadow"}}} }, want: "url 1 has a scheme that nodes cannot download from"},
 		"a bucket without an object":     {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", URLs: []string{"s3://bucket"}}} }, want: "url 1 is not the address of an object"},
 		"a secret of no store":           {change: func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", Secret: "vault:x"}} }, want: "does not begin with a store that nodes can ask"},

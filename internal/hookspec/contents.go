@@ -190,7 +190,7 @@ func (d *decoder) checkFileContent(at string, f *File) {
 			continue
 		}
 		if wrong, remedy := generator.URLError(u); wrong != "" {
-			if parsed, err := url.Parse(u); err == nil && parsed.User != nil { // which is not for logs
+			if parsed, err := url.Parse(u); err == nil && (parsed.User != nil || parsed.Fragment != "") { // which is not for logs
 				d.errorf(p, remedy, "`url` of %q %s", shorten(parsed.Host), wrong)
 				continue
 			}

@@ -14,7 +14,7 @@ const (
 	section   = `^(?:[ \t]*(?:[#;].*)?\r?\n)*[ \t]*\[.*\][ \t]*(?:\r?\n|$)`
 	aPath     = `^/(?:.*[^/])?$`
 	notAPath  = `[\x00-\x1f\x7f]|//|/\.\.?(?:/|$)|^/$|^/(?:opt|run|var/lib)/kopshook(?:/|$)|^/etc/systemd/system/(?:.*/)?kopshook-[^/]*$`
-	webURL    = `^[hH][tT][tT][pP][sS]?://[!-"$-.0->A-~]+([/?#][!-~]*)?$` // no user or password
+	webURL    = `^[hH][tT][tT][pP][sS]?://[!-"$-.0->A-~]+([/?][!"$-~]*)?$` // no user or password, no fragment
 	bucketURL = `^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$`
 	noText    = `^\s*$`
 	shebang   = `^#![ \t]*/`

@@ -121,7 +121,7 @@ spec:
     - {path: /a, content: ""}
     - {path: /a b/..c/d.., contentBase64: "YWFh\nYg==", mode: "4755", owner: "0:0"}
     - {path: /etc/systemd/system/a.service, source: a}
-    - {path: /opt/kopshooks, url: ["HTTPS://example.com", "http://[::1]:80/%20?a#b"], sha256: ABCDEF0000000000000000000000000000000000000000000000000000000000}
+    - {path: /opt/kopshooks, url: ["HTTPS://example.com", "http://[::1]:80/%20?a"], sha256: ABCDEF0000000000000000000000000000000000000000000000000000000000}
   - {name: g, verify: "true", source: a, enabled: false}
   overrides:
   - selector: {}
