@@ -193,7 +193,7 @@ func dashed(option string) string {
 
 func unknownCommand(app *cli.App, name string) error {
 	var names []string
-	for _, c := range app.Commands {
+	for _, c := range app.VisibleCommands() {
 		names = append(names, c.Name)
 	}
 	remedy := "run kopshook --help for the list of commands"
