@@ -86,15 +86,27 @@ func TestPhasesHaveTheirMoments(t *testing.T) {
 	})
 }
 
-// Issue case 14: what is to be done after nodeup is not done when nodeup failed.
+// Issue case 14: what is to be done after nodeup is not done while nodeup fails, which tries again for ever.
 func TestPostNodeupDoesNotRunAfterNodeupFailed(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, parts(t, spec("all", allPhases))...))
-		if err := n.SetNodeup(boot.Nodeup{Script: "exit 1"}); err != nil {
+		if err := n.SetNodeup(boot.Nodeup{Script: "(sleep 5; /trial/bin/event waited) &\nexit 1"}); err != nil {
 			t.Fatal(err)
 		}
-		n.boot(boot.Options{}).blocks().happens("driver", "tuning", "nodeup-start", "nodeup-failed").
-			never("register", "label", "kubelet-start").fails("kops-configuration.service")
+		r := n.boot(boot.Options{CutAt: "waited"}).happens("driver", "tuning", "nodeup-start", "nodeup-failed", "waited").
+			never("register", "label", "kubelet-start", "failed kops-configuration.service")
+		if r.Outcome != boot.CutOff {
+			t.Errorf("%s, want a nodeup that still tries", r.Outcome)
+		}
+		if err := n.SetNodeup(boot.Nodeup{}); err != nil {
+			t.Fatal(err)
+		}
+		n.boot(boot.Options{}).joins().fails()
+		// a node that is Ready, as after a fast reboot, gets nothing new: its kubelet starts by itself, after the hooks
+		if err := n.SetNodeup(boot.Nodeup{Known: true}); err != nil {
+			t.Fatal(err)
+		}
+		n.boot(boot.Options{}).joins().fails().ordered("tuning", "kubelet-start").happens("nodeup-start", "nodeup-known").never("nodeup-end")
 	})
 }
 

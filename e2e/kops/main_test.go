@@ -5,6 +5,7 @@ package kops
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,6 +87,15 @@ func run(m *testing.M) (code int, err error) {
 	if programs == "" {
 		return 1, fmt.Errorf("KOPSHOOK_PROGRAMS is not set: run make e2e-kops")
 	}
+	// all files of the cluster and of its nodes are in one folder, which must be empty at the end
+	dir, err := os.MkdirTemp("", "kopshook-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Setenv("TMPDIR", dir); err != nil {
+		return 1, err
+	}
 	manifests, err := merged()
 	if err != nil {
 		return 1, err
@@ -97,8 +107,12 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() {
-		if closeErr := theCluster.Close(); err == nil {
-			err = closeErr
+		err = errors.Join(err, theCluster.Close())
+		for deadline := time.Now().Add(5 * time.Second); len(leftovers(dir)) > 0 && time.Now().Before(deadline); {
+			time.Sleep(100 * time.Millisecond) // threads and killed processes take a moment to be gone
+		}
+		for _, text := range leftovers(dir) {
+			err = errors.Join(err, fmt.Errorf("left behind: %s", text))
 		}
 	}()
 	fmt.Fprintf(os.Stderr, "the control plane is up after %.0f s\n", time.Since(start).Seconds())

@@ -20,7 +20,7 @@ import (
 
 // suites are the releases that real nodes are booted of.
 var suites = func() (list []boot.Suite) {
-	for _, name := range []string{"trixie", "bookworm"} {
+	for _, name := range []string{"trixie", "bookworm", "testing"} {
 		s, err := boot.FindSuite(name)
 		if err != nil {
 			panic(err)
@@ -49,6 +49,15 @@ func newNode(t *testing.T, group, suite string) *node {
 			t.Error(err)
 		}
 	})
+	if suite == "testing" { // it has no version, and nodeup boots on no system without one (util/pkg/distributions/identify.go)
+		text, err := m.ReadFile("/usr/lib/os-release")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.WriteFile(boot.File{Path: "/etc/os-release", Content: append(text, "VERSION_ID=\"13\"\n"...)}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return &node{Machine: m, name: name, t: t}
 }
 

@@ -178,7 +178,8 @@ const seedDir = "/var/lib/cloud/seed/nocloud"
 // Nodeup says how the stand-in of nodeup behaves from the next boot on.
 type Nodeup struct {
 	Seconds string // it sleeps so long before it installs anything; "" is not at all
-	Script  string // bash, run before it installs anything; nodeup fails when it does
+	Script  string // bash, run before it installs anything; when it fails, nodeup tries again every 30 s
+	Known   bool   // the cluster has the node already, and it is Ready: nodeup does nothing
 	Warming bool   // the machine is in a warm pool: the kubelet is installed, but neither started nor enabled
 }
 
@@ -187,12 +188,14 @@ func (m *Machine) SetNodeup(n Nodeup) error {
 	if err := m.setTrial("nodeup-delay", n.Seconds); err != nil {
 		return err
 	}
-	warming := ""
-	if n.Warming {
-		warming = "yes"
-	}
-	if err := m.setTrial("nodeup-warming", warming); err != nil {
-		return err
+	for name, on := range map[string]bool{"nodeup-warming": n.Warming, "nodeup-known": n.Known} {
+		content := ""
+		if on {
+			content = "yes"
+		}
+		if err := m.setTrial(name, content); err != nil {
+			return err
+		}
 	}
 	return m.setTrial("nodeup-script", n.Script)
 }

@@ -15,7 +15,7 @@ import (
 //	skipped UNIT             a condition of the unit does not hold
 //	refused UNIT             an assertion of the unit does not hold
 //	failed UNIT              Text is systemd's word for why: exit-code, timeout, dependency, ...
-//	nodeup-installed, nodeup-start, nodeup-end, nodeup-failed, containerd-start, kubelet-start, kubelet-stop
+//	nodeup-installed, nodeup-start, nodeup-end, nodeup-failed, nodeup-known, containerd-start, kubelet-start, kubelet-stop
 //	lifecycle-action-completed  in a warm pool nodeup says so when the machine may be stopped
 //	settled                  cloud-init is done and systemd has no jobs left; or "timeout"
 //	log                      Text is a line that a hook's unit or cloud-init printed

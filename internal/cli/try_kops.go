@@ -42,6 +42,9 @@ func kopsOptions(c *cli.Context) error {
 	if c.String("network") != "none" {
 		return report.Hint("leave one out", "--kops and --network %s do not go together: the node is in the network of its cluster", c.String("network"))
 	}
+	if c.String("suite") == "testing" { // util/pkg/distributions/identify.go of kops 1.36.2
+		return report.Hint("choose another suite", "--kops and --suite testing do not go together: kops' nodeup runs on no system without a VERSION_ID in /etc/os-release, and Debian testing has none")
+	}
 	return nil
 }
 

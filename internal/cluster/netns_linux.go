@@ -21,8 +21,7 @@ type netns struct {
 func newNetns() (*netns, error) {
 	n := &netns{calls: make(chan func())}
 	made := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	go onThread(func() {
 		err := unix.Unshare(unix.CLONE_NEWNET)
 		if err == nil {
 			n.file, err = os.Open("/proc/thread-self/ns/net")
@@ -33,7 +32,7 @@ func newNetns() (*netns, error) {
 		for call := range n.calls {
 			call()
 		}
-	}()
+	})
 	if err := <-made; err != nil {
 		return nil, fmt.Errorf("making a network namespace: %w", err)
 	}
@@ -42,6 +41,23 @@ func newNetns() (*netns, error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// onThread calls f on a thread that ends with it. The first thread of a process never does, so it is not taken.
+func onThread(f func()) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return
+	}
+	taken := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(taken)
+		f()
+	}()
+	<-taken // this thread is held meanwhile, so that was another
+	runtime.UnlockOSThread()
 }
 
 // do calls f in the namespace. Processes that f starts with Pdeathsig end with the namespace.
