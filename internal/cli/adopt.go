@@ -37,7 +37,7 @@ Examples:
    kopshook adopt examples/adopt/cluster.yaml > hooks.yaml
    kopshook adopt -o adopted.yaml -w cluster.yaml`,
 		Flags: append(planFlags(),
-			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the `FILE` to write the spec to (default: standard output)"},
 			&cli.StringFlag{Name: "report", Usage: "write what became of each part, and what differs, to `FILE` as JSON; - for standard output, with -o"},
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "put the hooks into the manifests, in place of the parts; needs -o"},
@@ -52,7 +52,8 @@ Examples:
 type adoption struct {
 	*adopt.Adopted
 	group *plan.Group
-	items []int // the places of the parts in the manifest
+	label string // its name, with its cluster's where there are several
+	items []int  // the places of the parts in the manifest
 
 	proof *adopt.Proof
 }
@@ -126,13 +127,14 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption
 	if in.Report.HasErrors() {
 		return nil, in.finish()
 	}
-	planned, err := plan.Only(planned, c.StringSlice("group"))
+	planned, err := plan.Only(planned, c.StringSlice("group"), c.StringSlice("cluster"))
 	if err != nil {
 		return nil, err
 	}
 	var groups []*adoption
+	label := plan.Labels(planned)
 	for _, g := range planned {
-		a := &adoption{group: g}
+		a := &adoption{group: g, label: label(g)}
 		ag := adopt.Group{Name: g.Name, Cluster: g.Cluster, Role: g.Role, Options: opts, Remarks: map[int][]string{}}
 		if ag.Options.Version == (cloudinit.Version{}) {
 			ag.Options.Version = cloudinit.VersionOf(g.Object.Spec.Image)
@@ -186,7 +188,7 @@ func (in *inputs) prove(c *cli.Context, spec []byte, groups []*adoption, write b
 	if err != nil {
 		return err
 	}
-	o.Only = nil
+	o.Only, o.Clusters = nil, nil
 	out, err := plan.Merge(c.Context, &now, o)
 	if err != nil {
 		return err

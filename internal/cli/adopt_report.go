@@ -77,7 +77,7 @@ func switchedOff(hooks []adopt.Hook) []string {
 // summarize says what became of each part, and what is the same.
 func (g *adoption) summarize() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "instance group %q:\n", g.Name)
+	fmt.Fprintf(&b, "instance group %q:\n", g.label)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for i, p := range g.Parts {
 		var hooks []string

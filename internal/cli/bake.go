@@ -30,7 +30,8 @@ and run it again.
 Example:
    kopshook bake -f examples/recipes/nvidia-container-toolkit.yaml --group gpu-a examples/mixed/cluster.yaml > bake.sh`,
 		Flags: append(append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...),
-			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group that the image is for: its `NAME`, or a glob that matches one"},
+			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group that the image is for: its `NAME` or CLUSTER/NAME, or a glob that matches one"},
+			clusterFlag(),
 		),
 		Action: bake,
 	}

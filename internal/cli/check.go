@@ -40,7 +40,7 @@ Examples:
 			&cli.BoolFlag{Name: "pushed", Usage: "look into buckets too: whether what nodes will read is there"},
 			&cli.BoolFlag{Name: "forecast", Usage: "print what a difference means as Markdown"},
 			&cli.StringSliceFlag{Name: "user-data", Usage: "look at `FILE`, user data that kops wrote; may be repeated"},
-			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			groupFlag(), clusterFlag(),
 		),
 		Action: func(c *cli.Context) error {
 			out, err := changed(c, plan.Options{}, report.Error, plan.Briefs)
@@ -94,18 +94,25 @@ func checkGroups(c *cli.Context, out *plan.Output) error {
 	return nil
 }
 
-// printChanges prints a line for each instance group that changes, with the parts that do.
+// printChanges prints the parts that change, and the groups for which they do. It says whether any do.
 func printChanges(c *cli.Context, groups []*plan.Group) bool {
-	any := false
+	var all []string // changes, each line
+	of, label := map[string][]string{}, plan.Labels(groups)
 	for _, g := range groups {
 		if !g.Changes() {
 			continue
 		}
-		any = true
-		fmt.Fprintf(c.App.Writer, "  %s (%s):\n", report.OneLine(g.Name), report.OneLine(g.Manifest.Name))
+		text := ""
 		for _, p := range g.PartChanges() {
-			fmt.Fprintf(c.App.Writer, "    %s %s\n", p.Verb(), report.OneLine(p.Name))
+			text += fmt.Sprintf("    %s %s\n", p.Verb(), report.OneLine(p.Name))
 		}
+		if of[text] == nil {
+			all = append(all, text)
+		}
+		of[text] = append(of[text], fmt.Sprintf("%s (%s)", report.OneLine(label(g)), report.OneLine(g.Manifest.Name)))
 	}
-	return any
+	for _, text := range all {
+		fmt.Fprintf(c.App.Writer, "  %s:\n%s", someGroups(of[text]), text)
+	}
+	return len(all) > 0
 }

@@ -23,7 +23,7 @@ base64 are shown as plain text. Begins with what it means: how many nodes kops w
 
 Example:
    kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
-		Flags: append(planFlags(), pruneFlag()),
+		Flags: append(planFlags(), pruneFlag(), groupFlag(), clusterFlag()),
 		Action: func(c *cli.Context) error {
 			out, err := changed(c, plan.Options{}, report.Warning, plan.Briefs)
 			if err != nil {
@@ -32,14 +32,9 @@ Example:
 			groups := out.Groups
 			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
 			printVerdicts(c.App.Writer, out)
-			any := false
-			for _, g := range groups {
-				if g.Changes() {
-					any = true
-					if err := printDiff(c.App.Writer, g, colored(c.App.Writer)); err != nil {
-						return err
-					}
-				}
+			any, err := printDiffs(c.App.Writer, groups)
+			if err != nil {
+				return err
 			}
 			if any {
 				return differs
@@ -49,35 +44,74 @@ Example:
 	}
 }
 
-func printDiff(w io.Writer, g *plan.Group, color bool) error {
+// printDiffs prints what changes of all groups, a part at a time: what is the same for several groups once. It says whether
+// anything changes.
+func printDiffs(w io.Writer, groups []*plan.Group) (any bool, err error) {
+	type hunks struct {
+		text   string
+		groups []string
+	}
+	var all []*hunks
+	known := map[string]*hunks{}
+	label := plan.Labels(groups)
+	for _, g := range groups {
+		if !g.Changes() {
+			continue
+		}
+		any = true
+		texts, err := diffsOf(g, label(g))
+		if err != nil {
+			return any, err
+		}
+		for _, text := range texts {
+			// the gate holds the names of the group and its cluster
+			key := strings.NewReplacer(label(g), "@", g.Name, "@", g.Cluster, "@").Replace(text)
+			if known[key] == nil {
+				known[key] = &hunks{text: text}
+				all = append(all, known[key])
+			}
+			known[key].groups = append(known[key].groups, label(g))
+		}
+	}
+	for _, h := range all {
+		if n := len(h.groups); n > 1 {
+			fmt.Fprintf(w, "the same for %d groups: %s\n", n, report.OneLine(someGroups(h.groups)))
+		}
+		if colored(w) {
+			h.text = colorDiff(h.text)
+		}
+		if _, err := io.WriteString(w, h.text); err != nil {
+			return any, err
+		}
+	}
+	return any, nil
+}
+
+// diffsOf returns the unified diff of each part of the group that changes.
+func diffsOf(g *plan.Group, label string) ([]string, error) {
 	changes := g.PartChanges()
 	if len(changes) == 0 {
-		_, err := fmt.Fprintf(w, "%s: the same parts in another order\n", report.OneLine(g.Name))
-		return err
+		return []string{report.OneLine(label) + ": the same parts in another order\n"}, nil
 	}
+	var texts []string
 	for _, p := range changes {
 		d := difflib.UnifiedDiff{
 			A: diffLines(p.Old), B: diffLines(p.New),
 			FromFile: "/dev/null", ToFile: "/dev/null", Context: 3,
 		}
 		if p.Old != nil {
-			d.FromFile = report.OneLine("a/" + g.Name + "/" + p.Name)
+			d.FromFile = report.OneLine("a/" + label + "/" + p.Name)
 		}
 		if p.New != nil {
-			d.ToFile = report.OneLine("b/" + g.Name + "/" + p.Name)
+			d.ToFile = report.OneLine("b/" + label + "/" + p.Name)
 		}
 		text, err := difflib.GetUnifiedDiffString(d)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if color {
-			text = colorDiff(text)
-		}
-		if _, err := io.WriteString(w, text); err != nil {
-			return err
-		}
+		texts = append(texts, text)
 	}
-	return nil
+	return texts, nil
 }
 
 // diffLines is the part as people read it, in lines that end with a newline each.

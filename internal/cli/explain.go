@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -41,7 +40,7 @@ Examples:
    kopshook render -o mime -g gpu-a examples/gpu/hooks.yaml examples/mixed/cluster.yaml | kopshook explain --user-data -`,
 		Flags: append(planFlags(),
 			formatFlag("text", "json", "mermaid", "svg", "html"),
-			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "user-data", Usage: "explain the user data in `FILE`, as a machine gets it, instead of manifests"},
 			&cli.StringSliceFlag{Name: "times", Usage: "show how long hooks took: `FILE` is what kopshook try -o json printed, or a node's status file; may be repeated"},
 			cloudInitFlag(),
@@ -132,13 +131,14 @@ func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, err
 	if err != nil {
 		return nil, err
 	}
-	l := plan.Looker{Options: opts, Input: &in.Input}
+	l, label := plan.Looker{Options: opts, Input: &in.Input}, out.Labels()
 	var all []explain.Input
 	for _, g := range out.Groups {
 		e, err := explainGroup(&l, g)
 		if err != nil {
 			return nil, err
 		}
+		e.Label = label(g)
 		all = append(all, e)
 	}
 	return all, nil
@@ -163,43 +163,25 @@ func explainGroup(l *plan.Looker, g *plan.Group) (explain.Input, error) {
 
 func printExplained(c *cli.Context, all []explain.Input) error {
 	w := c.App.Writer
-	one := func() (*explain.Timeline, error) {
-		if len(all) != 1 {
-			return nil, report.Hint("choose one with --group NAME", "-o %s draws one instance group, not %d", c.String("output"), len(all))
-		}
-		return explain.Make(all[0]), nil
+	if c.String("output") == "json" {
+		return printJSON(w, explain.JSON(all))
+	}
+	var timelines []*explain.Timeline
+	for _, e := range all {
+		timelines = append(timelines, explain.Make(e))
 	}
 	switch c.String("output") {
 	case "text":
-		for i, e := range all {
-			if i > 0 {
-				fmt.Fprint(w, "\n\n")
-			}
-			if err := explain.Text(w, explain.Make(e), colored(w)); err != nil {
-				return err
-			}
-		}
-		return nil
-	case "json":
-		return printJSON(w, explain.JSON(all))
+		return explain.Texts(w, timelines, colored(w))
 	case "mermaid":
-		var timelines []*explain.Timeline
-		for _, e := range all {
-			timelines = append(timelines, explain.Make(e))
-		}
 		return explain.Mermaid(w, timelines)
 	case "svg":
-		t, err := one()
-		if err != nil {
-			return err
+		if len(timelines) != 1 {
+			return report.Hint("choose one with --group NAME", "-o svg draws one instance group, not %d", len(timelines))
 		}
-		return explain.SVG(w, t)
+		return explain.SVG(w, timelines[0])
 	case "html":
-		var timelines []*explain.Timeline
-		for _, e := range all {
-			timelines = append(timelines, explain.Make(e))
-		}
-		return explain.HTML(w, timelines, all)
+		return explain.HTML(w, timelines)
 	}
 	return unknownFormat(c)
 }

@@ -29,7 +29,7 @@ hook does not run. It says addon for hooks of phase daemon, which are not user d
 
 Example:
    kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
-		Flags: append(planFlags(), formatFlag("text", "json")),
+		Flags: append(planFlags(), formatFlag("text", "json"), groupFlag(), clusterFlag()),
 		Action: func(c *cli.Context) error {
 			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Names(true), plan.Briefs)
 			if err != nil {
@@ -119,27 +119,68 @@ func daemonHooks(specs []*hookspec.Doc, g *plan.Group) []hookspec.Resolved {
 	return slices.DeleteFunc(hookspec.ForGroup(chosen, who, &said), func(h hookspec.Resolved) bool { return h.Phase != hookspec.Daemon })
 }
 
+// mostColumns is how many instance groups have a column each: of more, those with the same hooks share one.
+const mostColumns = 8
+
+// printMatrix prints a row for each hook and a column for each group.
 func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "HOOK\tPHASE\tWEIGHT\tRUN\tSPEC")
-	for _, g := range groups {
-		fmt.Fprintf(t, "\t%s", report.OneLine(g.Name))
-	}
-	fmt.Fprintln(t)
-	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s", report.OneLine(r.Hook), r.Phase, r.Weight, r.Run, report.OneLine(r.Spec))
-		cells := make([]string, len(groups))
-		for i := range cells {
-			cells[i] = "."
-		}
-		for _, p := range r.Groups {
-			if cells[p.column] = fmt.Sprint(p.Place); p.Place == 0 {
-				cells[p.column] = "addon"
+	columns := make([][]string, len(groups))
+	for col := range groups {
+		for _, r := range rows {
+			cell := "."
+			for _, p := range r.Groups {
+				if p.column != col {
+					continue
+				}
+				if cell = fmt.Sprint(p.Place); p.Place == 0 {
+					cell = "addon"
+				}
 			}
+			columns[col] = append(columns[col], cell)
 		}
-		fmt.Fprintf(t, "\t%s\n", strings.Join(cells, "\t"))
 	}
-	return t.Flush()
+	label := plan.Labels(groups)
+	var shown [][]string // of each column that is printed: its head and its cells
+	same := map[string][]string{}
+	at := map[string]int{}
+	for col, g := range groups {
+		key := strings.Join(columns[col], " ")
+		if _, ok := at[key]; !ok || len(groups) <= mostColumns {
+			at[key] = len(shown)
+			shown = append(shown, append([]string{report.OneLine(label(g))}, columns[col]...))
+		}
+		same[key] = append(same[key], report.OneLine(label(g)))
+	}
+	var legend []string
+	for key, names := range same {
+		if head := &shown[at[key]][0]; len(groups) > mostColumns && len(names) > 1 {
+			*head = fmt.Sprintf("%s+%d", names[0], len(names)-1)
+			legend = append(legend, *head+": "+strings.Join(names, ", "))
+		}
+	}
+	slices.Sort(legend)
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(t, "HOOK\tPHASE\tWEIGHT\tRUN\tSPEC")
+	for _, column := range shown {
+		fmt.Fprintf(t, "\t%s", column[0])
+	}
+	for i, r := range rows {
+		fmt.Fprintf(t, "\n%s\t%s\t%d\t%s\t%s", report.OneLine(r.Hook), r.Phase, r.Weight, r.Run, report.OneLine(r.Spec))
+		for _, column := range shown {
+			fmt.Fprintf(t, "\t%s", column[i+1])
+		}
+	}
+	t.Flush() // it cannot fail
+	b.WriteString("\n")
+	for _, l := range legend {
+		b.WriteString("\n" + l)
+	}
+	if len(legend) > 0 {
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
 // formatFlag is -o; the first format is the default.

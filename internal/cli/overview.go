@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
+	"kopshook.dev/kopshook/internal/explain"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/waits"
@@ -30,12 +28,12 @@ func verdicts(out *plan.Output) []*said {
 		if !g.Changes() && !v.Bad() {
 			continue
 		}
-		text := v.String()
-		if known[text] == nil {
-			known[text] = &said{text: text, bad: v.Bad()}
-			all = append(all, known[text])
+		key := v.WithoutSize().String()
+		if known[key] == nil {
+			known[key] = &said{text: v.String(), bad: v.Bad()}
+			all = append(all, known[key])
 		}
-		known[text].groups = append(known[text].groups, label(g))
+		known[key].groups = append(known[key].groups, label(g))
 	}
 	return all
 }
@@ -52,33 +50,20 @@ func printVerdicts(w io.Writer, out *plan.Output) {
 	}
 }
 
-// oneVerdict is the verdict over a group for the cell of a table: why it is so stands elsewhere.
-func oneVerdict(g *plan.Group) string {
-	v := g.Brief.Verdict
-	if v.Bad() {
-		return v.Label()
-	}
-	return v.String()
-}
-
 // printOverview prints a row for each group: what becomes of its nodes, how long they may take, how large the user data is.
 // What is wrong follows in full.
 func printOverview(w io.Writer, out *plan.Output) {
 	label := out.Labels()
-	var b bytes.Buffer
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "INSTANCE GROUP\tOUTCOME\tWAITS AT MOST\tSIZE")
+	var rows []explain.Row
 	for _, g := range out.Groups {
-		size := ""
+		v := g.Brief.Verdict
+		r := explain.Row{Group: label(g), Outcome: v.Short(), Bad: v.Bad(), Waits: g.Brief.Kubelet.Short()}
 		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
-			size = fmt.Sprintf("%d %%", s.Percent())
+			r.Size = fmt.Sprintf("%d %%", s.Percent())
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", report.OneLine(label(g)), oneVerdict(g), atMost(g.Brief.Kubelet), size)
+		rows = append(rows, r)
 	}
-	t.Flush()
-	for l := range strings.Lines(b.String()) {
-		fmt.Fprintln(w, strings.TrimRight(l, " \n"))
-	}
+	explain.Table(w, rows, colored(w))
 	fmt.Fprintln(w)
 	bad := false
 	for _, s := range verdicts(out) {
@@ -94,14 +79,6 @@ func printOverview(w io.Writer, out *plan.Output) {
 	if bad || late != "" {
 		fmt.Fprintln(w)
 	}
-}
-
-// atMost is how long something waits in the worst case, and for which hook most of it; "" when it does not wait.
-func atMost(w waits.Wait) string {
-	if w.Slowest == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s)", report.Duration(w.Total), w.Slowest.Name)
 }
 
 // slow names the groups whose nodes may take longer than kops waits, "" when there are none.

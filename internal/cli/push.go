@@ -40,7 +40,7 @@ Examples:
 		Flags: append(planFlags(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing: only say what is not there"},
 			&cli.StringFlag{Name: "dir", Aliases: []string{"d"}, Usage: "write the archives to `DIR` in place of their buckets"},
-			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			groupFlag(), clusterFlag(),
 		),
 		Action: push,
 	}

@@ -29,7 +29,7 @@ Examples:
    kopshook render -o tree examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: append(planFlags(),
 			formatFlag("yaml", "json", "mime", "tree"),
-			&cli.StringSliceFlag{Name: "group", Aliases: []string{"g"}, Usage: "only the instance group whose `NAME` matches this glob; may be repeated"},
+			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "dir", Aliases: []string{"d"}, Usage: "with -o tree: write the files to `DIR`, which must be empty or new"},
 		),
 		Action: render,

@@ -44,7 +44,8 @@ Examples:
    sudo kopshook try --secret aws-ssm:/prod/token=token.txt -f hooks.yaml --group nodes cluster.yaml
    sudo kopshook try --kops programs --boots 1 -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml`,
 		Flags: append(append([]cli.Flag{specFlag(), strictFlag()}, sourceFlags()...),
-			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group to boot: its `NAME`, or a glob that matches one"},
+			&cli.StringFlag{Name: "group", Aliases: []string{"g"}, Usage: "the instance group to boot: its `NAME` or CLUSTER/NAME, or a glob that matches one"},
+			clusterFlag(),
 			&cli.StringFlag{Name: "suite", Value: boot.Suites[0].Name, Usage: "the `SUITE` that the node is made of: " + suiteNames()},
 			&cli.IntFlag{Name: "boots", Value: 2, Usage: "boot `N` times, with an orderly reboot in between"},
 			&cli.BoolFlag{Name: "warm-pool", Usage: "the first boot is that of a machine in an AWS warm pool: it is stopped before its kubelet is started"},
@@ -236,7 +237,7 @@ func oneGroup(c *cli.Context, use func(*plan.Group) bool) (*plan.Group, error) {
 	if err := in.needManifests(c.Command.Name); err != nil {
 		return nil, err
 	}
-	o := plan.Options{Loader: newLoader(c), Strict: in.strict, Checks: []plan.Check{plan.Sizes(report.Warning), plan.Arrival}}
+	o := plan.Options{Loader: newLoader(c), Clusters: c.StringSlice("cluster"), Strict: in.strict, Checks: []plan.Check{plan.Sizes(report.Warning), plan.Arrival}}
 	if name := c.String("group"); name != "" {
 		o.Only = []string{name}
 	}
@@ -252,10 +253,14 @@ func oneGroup(c *cli.Context, use func(*plan.Group) bool) (*plan.Group, error) {
 	}
 	if len(groups) != 1 {
 		var names []string
+		remedy, label := "choose one with --group NAME", plan.Labels(groups)
 		for _, g := range groups {
-			names = append(names, g.Name)
+			names = append(names, label(g))
 		}
-		return nil, report.Hint("choose one with --group NAME", "%s takes one instance group at a time; there are %s", c.Command.Name, strings.Join(names, ", "))
+		if strings.Contains(names[0], "/") {
+			remedy = "choose one with --group CLUSTER/NAME, or with --cluster too"
+		}
+		return nil, report.Hint(remedy, "%s takes one instance group at a time; there are %s", c.Command.Name, strings.Join(names, ", "))
 	}
 	return groups[0], nil
 }

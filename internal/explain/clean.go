@@ -8,7 +8,7 @@ import (
 
 // clean keeps what would control a terminal or break a table out of names that people chose.
 func (t *Timeline) clean() {
-	for _, s := range []*string{&t.Group, &t.Cluster, &t.Role} {
+	for _, s := range []*string{&t.Group, &t.Cluster, &t.Role, &t.Label} {
 		*s = report.OneLine(*s)
 	}
 	t.Verdict.Why, t.Verdict.Place = report.OneLine(t.Verdict.Why), report.OneLine(t.Verdict.Place)

@@ -148,7 +148,7 @@ func TestForms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			timeline := Make(c.in)
 			var text, mermaid, svg, page bytes.Buffer
-			for _, err := range []error{Text(&text, timeline, false), Mermaid(&mermaid, []*Timeline{timeline}), SVG(&svg, timeline), HTML(&page, []*Timeline{timeline}, []Input{c.in})} {
+			for _, err := range []error{Text(&text, timeline, false), Mermaid(&mermaid, []*Timeline{timeline}), SVG(&svg, timeline), HTML(&page, []*Timeline{timeline})} {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -246,7 +246,7 @@ func FuzzForms(f *testing.F) {
 			t.Fatal(err)
 		}
 		wellFormed(t, svg.Bytes())
-		for _, err := range []error{Text(&other, timeline, true), Mermaid(&other, []*Timeline{timeline}), HTML(&other, []*Timeline{timeline}, []Input{in})} {
+		for _, err := range []error{Text(&other, timeline, true), Mermaid(&other, []*Timeline{timeline}), HTML(&other, []*Timeline{timeline})} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -314,7 +314,7 @@ func TestNoNameControlsTheTerminal(t *testing.T) {
 		"text":    func(w io.Writer) error { return Text(w, timeline, false) },
 		"mermaid": func(w io.Writer) error { return Mermaid(w, []*Timeline{timeline}) },
 		"svg":     func(w io.Writer) error { return SVG(w, timeline) },
-		"html":    func(w io.Writer) error { return HTML(w, []*Timeline{timeline}, []Input{in}) },
+		"html":    func(w io.Writer) error { return HTML(w, []*Timeline{timeline}) },
 	} {
 		var b bytes.Buffer
 		if err := form(&b); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -24,48 +25,93 @@ table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{text-align:left;vertical-align:top;padding:6px 14px 6px 0;border-bottom:1px solid var(--line)}
 th{color:var(--soft);font-weight:600}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
-td code{overflow-wrap:anywhere}
+td code,td a,h1,h2,p{overflow-wrap:anywhere}td:last-child code{overflow-wrap:break-word}
+h1{font-size:22px;margin:28px 0 8px}.verdict{font-weight:650;margin:4px 0}a{color:inherit}.narrow{display:none}
+@media screen and (max-width:720px){.narrow{display:block}section>svg,thead{display:none}nav{padding:8px 14px}.body{padding:0 14px}table,tbody,tr,td{display:block}tr{border-bottom:1px solid var(--line);padding:6px 0}td{border:0;padding:1px 0}td:empty{display:none}}
 .yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.blocks{font-weight:600}.soft{color:var(--soft)}
 details{margin-top:16px;border:1px solid var(--line);border-radius:8px;padding:8px 14px}summary{cursor:pointer;font-weight:600}
 pre{overflow:auto;margin:10px 0 4px}
 @media print{@page{margin:10mm}body{print-color-adjust:exact;-webkit-print-color-adjust:exact}nav,details{display:none}section{max-width:none;margin:0;break-after:page}section:last-child{break-after:auto}section>svg{width:100%;max-height:97vh}.body{break-before:page;padding:0}tr{break-inside:avoid}}`
 
 // HTML prints one page with everything about all instance groups. It needs no network.
-func HTML(w io.Writer, timelines []*Timeline, all []Input) error {
+func HTML(w io.Writer, all []*Timeline) error {
 	var b strings.Builder
 	title := "what the nodes do"
-	if len(timelines) == 1 {
-		title = timelines[0].title() + ": what a node does"
+	if len(all) == 1 {
+		title = all[0].title() + ": what a node does"
 	}
-	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s</title>\n<style>\n%s\n</style>\n</head>\n<body>\n", html.EscapeString(clean(title)), pageStyle)
-	if len(timelines) > 1 {
-		b.WriteString("<nav>\n")
-		for i, t := range timelines {
-			note := ""
-			if t.Verdict.Bad() {
-				note = fmt.Sprintf(` <span class="bad">%s</span>`, html.EscapeString(t.Verdict.Label()))
-			}
-			fmt.Fprintf(&b, "<a href=\"#g%d\">%s%s</a>\n", i, html.EscapeString(clean(t.title())), note)
-		}
-		b.WriteString("</nav>\n")
+	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s</title>\n<style>\n%s\n</style>\n</head>\n<body>\n", escaped(title), pageStyle)
+	rows := make([]Row, len(all))
+	for i, t := range all {
+		rows[i] = t.Row()
 	}
-	for i, t := range timelines {
-		fmt.Fprintf(&b, "<section id=\"g%d\">\n", i)
-		b.WriteString(drawing(t, fmt.Sprintf("g%d-", i)))
-		b.WriteString("<div class=\"body\">\n")
-		stepTable(&b, t)
-		config, err := yaml.JSONToYAML(valueJSON(all[i].Result.Config))
-		if err != nil {
+	folded := Fold(all)
+	if len(all) > 1 {
+		navigation(&b, folded)
+		groupTable(&b, rows, folded)
+	}
+	for i, t := range folded {
+		if err := htmlSection(&b, t, i); err != nil {
 			return err
 		}
-		if len(all[i].Result.Config.Entries) > 0 {
-			fmt.Fprintf(&b, "<details><summary>the cloud-config that takes effect</summary>\n<pre>%s</pre>\n</details>\n", html.EscapeString(clean2(string(config))))
-		}
-		b.WriteString("</div>\n</section>\n")
 	}
 	b.WriteString("</body>\n</html>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func escaped(s string) string { return html.EscapeString(clean(s)) }
+
+func navigation(b *strings.Builder, folded []*Timeline) {
+	b.WriteString("<nav>\n")
+	for i, t := range folded {
+		note := ""
+		if t.Verdict.Bad() {
+			note = fmt.Sprintf(` <span class="bad">%s</span>`, escaped(t.Verdict.Label()))
+		}
+		fmt.Fprintf(b, "<a href=\"#g%d\">%s%s</a>\n", i, escaped(t.title()), note)
+	}
+	b.WriteString("</nav>\n")
+}
+
+// groupTable is a table of all groups, with links to their sections.
+func groupTable(b *strings.Builder, rows []Row, folded []*Timeline) {
+	b.WriteString("<section><div class=\"body\">\n<h1>Instance groups</h1>\n<table>\n<thead><tr><th>instance group</th><th>outcome</th><th>kubelet waits at most</th><th>size</th><th>lost</th></tr></thead>\n<tbody>\n")
+	for _, r := range rows {
+		at := slices.IndexFunc(folded, func(t *Timeline) bool { return slices.Contains(t.Same, r.Group) })
+		class := ""
+		if r.Bad {
+			class = ` class="bad"`
+		}
+		fmt.Fprintf(b, "<tr><td><a href=\"#g%d\">%s</a></td><td%s>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+			at, escaped(r.Group), class, escaped(r.Outcome), escaped(r.Waits), escaped(r.Size), r.Lost)
+	}
+	b.WriteString("</tbody>\n</table>\n</div></section>\n")
+}
+
+// htmlSection is what there is to say of one group, or of several that are the same.
+func htmlSection(b *strings.Builder, t *Timeline, i int) error {
+	fmt.Fprintf(b, "<section id=\"g%d\">\n", i)
+	class := "verdict"
+	if t.Verdict.Bad() {
+		class = "verdict bad"
+	}
+	fmt.Fprintf(b, "<div class=\"body narrow\"><h2>%s</h2><p class=\"%s\">%s</p><p>%s</p></div>\n", escaped(t.title()), class, escaped(t.Verdict.String()), escaped(t.waitsFor()))
+	if len(t.Same) > 1 {
+		fmt.Fprintf(b, "<div class=\"body\"><p>The same for %d groups: %s</p></div>\n", len(t.Same), escaped(strings.Join(t.Same, ", ")))
+	}
+	b.WriteString(drawing(t, fmt.Sprintf("g%d-", i)))
+	b.WriteString("<div class=\"body\">\n")
+	stepTable(b, t)
+	if t.config != nil && len(t.config.Entries) > 0 {
+		config, err := yaml.JSONToYAML(valueJSON(t.config))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "<details><summary>the cloud-config that takes effect</summary>\n<pre>%s</pre>\n</details>\n", html.EscapeString(clean2(string(config))))
+	}
+	b.WriteString("</div>\n</section>\n")
+	return nil
 }
 
 // clean2 is clean for text of several lines.
@@ -79,7 +125,8 @@ func clean2(s string) string {
 
 // stepTable says what the picture says, in full and for searching.
 func stepTable(b *strings.Builder, t *Timeline) {
-	b.WriteString("<h2>Step by step</h2>\n<table>\n<thead><tr><th>stage</th><th>step</th><th>whose</th><th>when</th><th>if it fails</th><th>where</th></tr></thead>\n<tbody>\n")
+	fmt.Fprintf(b, "<h2>%s: step by step</h2>\n", escaped(t.title()))
+	b.WriteString("<table>\n<thead><tr><th>stage</th><th>step</th><th>whose</th><th>when</th><th>if it fails</th><th>where</th></tr></thead>\n<tbody>\n")
 	for _, s := range t.Stages {
 		for i, st := range s.Steps {
 			stage := ""
@@ -112,7 +159,8 @@ func stepTable(b *strings.Builder, t *Timeline) {
 	if len(t.Lost) == 0 {
 		return
 	}
-	b.WriteString("<h2 class=\"bad\">Lost or changed</h2>\n<table>\n<thead><tr><th>what</th><th>why</th><th>where</th></tr></thead>\n<tbody>\n")
+	fmt.Fprintf(b, "<h2 class=\"bad\">%s: lost or changed</h2>\n", escaped(t.title()))
+	b.WriteString("<table>\n<thead><tr><th>what</th><th>why</th><th>where</th></tr></thead>\n<tbody>\n")
 	for _, l := range t.Lost {
 		fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td><code>%s</code></td></tr>\n", html.EscapeString(clean(l.What)), html.EscapeString(clean(l.Why)), html.EscapeString(clean(l.Place)))
 	}

@@ -12,12 +12,18 @@ import (
 // groups each has a heading.
 func Mermaid(w io.Writer, all []*Timeline) error {
 	var b strings.Builder
-	for i, t := range all {
+	if len(all) > 1 {
+		overview(&b, all)
+	}
+	for i, t := range Fold(all) {
 		if i > 0 {
 			b.WriteString("\n")
 		}
 		if len(all) > 1 {
-			fmt.Fprintf(&b, "### %s\n\n", t.title())
+			fmt.Fprintf(&b, "### %s\n\n", report.Markdown(t.title()))
+		}
+		if len(t.Same) > 1 {
+			fmt.Fprintf(&b, "The same for %d groups: %s\n\n", len(t.Same), report.Markdown(strings.Join(t.Same, ", ")))
 		}
 		summary(&b, t)
 		b.WriteString("```mermaid\n")
@@ -26,6 +32,19 @@ func Mermaid(w io.Writer, all []*Timeline) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// overview is a table of the groups.
+func overview(b *strings.Builder, all []*Timeline) {
+	b.WriteString("| instance group | outcome | kubelet waits at most | size | lost |\n| --- | --- | --- | --- | --- |\n")
+	for _, t := range all {
+		r := t.Row()
+		for _, c := range r.cells() {
+			fmt.Fprintf(b, "| %s ", report.Markdown(c))
+		}
+		b.WriteString("|\n")
+	}
+	b.WriteString("\n")
 }
 
 // summary is what stands above the picture: what becomes of the machines, and what is lost and why.

@@ -15,17 +15,47 @@ import (
 // width of the text.
 const width = 80
 
+// Texts prints the timelines of groups: with several, first a table of them, then each that is the same for some groups once.
+func Texts(w io.Writer, all []*Timeline, color bool) error {
+	if len(all) > 1 {
+		var rows []Row
+		for _, t := range all {
+			rows = append(rows, t.Row())
+		}
+		if err := Table(w, rows, color); err != nil {
+			return err
+		}
+		fmt.Fprint(w, "\n\n")
+	}
+	for i, t := range Fold(all) {
+		if i > 0 {
+			fmt.Fprint(w, "\n\n")
+		}
+		if err := Text(w, t, color); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Text prints a timeline in 80 columns. color uses ANSI colors.
 func Text(w io.Writer, t *Timeline, color bool) error {
 	p := &textPrinter{color: color}
 	title := t.title()
-	if t.Cluster != "" {
+	if t.Cluster != "" && !strings.Contains(title, "/") {
 		title += ", " + t.Cluster
 	}
 	if t.Role != "" {
 		title += ", " + t.Role
 	}
-	p.line("%s", p.bold(title))
+	for _, s := range wrap(title, width) {
+		p.line("%s", p.bold(s))
+	}
+	if len(t.Same) > 1 {
+		for _, s := range wrap(fmt.Sprintf("the same for %d groups: %s", len(t.Same), strings.Join(t.Same, ", ")), width) {
+			p.line("%s", s)
+		}
+	}
 	p.verdict(t)
 	p.line("%s", p.dim("● on every boot   ○ on the first boot   ■ if it fails, the node does not join"))
 	for _, s := range t.Stages {

@@ -6,6 +6,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -24,6 +26,7 @@ import (
 type Input struct {
 	Group   string
 	Cluster string
+	Label   string // the group's name, with its cluster's where groups of several clusters are explained; "" is the name
 	Role    string
 	Parts   []cloudinit.Part
 	Result  *cloudinit.Result
@@ -80,10 +83,13 @@ type Loss struct {
 // Timeline is all that is to be told of an instance group.
 type Timeline struct {
 	Group, Cluster, Role string
+	Label                string
+	Same                 []string // labels of all groups whose timeline this is, where there are several
 	CloudInit            string
 	Stages               []Stage
 	Lost                 []Loss
 	Size                 *budget.Result
+	config               *pyyaml.Value // that takes effect
 	Verdict              verdict.Verdict
 	Kubelet              waits.Wait // how long it may wait
 	Waits                []Wait     // for each hook that it waits for, one after the other
@@ -93,10 +99,13 @@ type Timeline struct {
 
 // title is the instance group's name, or what stands for it.
 func (t *Timeline) title() string {
-	if t.Group == "" {
+	switch {
+	case len(t.Same) > 1:
+		return fmt.Sprintf("%s and %d more", t.Same[0], len(t.Same)-1)
+	case t.Label == "":
 		return "user data"
 	}
-	return t.Group
+	return t.Label
 }
 
 // The stages, in their order.
@@ -117,7 +126,7 @@ const (
 // Make makes the timeline of an instance group.
 func Make(in Input) *Timeline {
 	m := newMaker(in)
-	t := &Timeline{Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Role: in.Role, Size: in.Size, Verdict: in.Verdict, CloudInit: in.Result.Version.String()}
+	t := &Timeline{config: in.Result.Config, Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Label: cmp.Or(in.Label, in.Group), Role: in.Role, Size: in.Size, Verdict: in.Verdict, CloudInit: in.Result.Version.String()}
 	if in.Verdict.Kind != verdict.Never {
 		t.Kubelet, t.Waits = waits.Kubelet(m.hooks), m.waits()
 	}

@@ -43,6 +43,11 @@ func (d *Doc) Selection(g Group) Selection {
 	return ByPattern
 }
 
+// InCluster says whether the selector may match groups of a cluster.
+func (s *Selector) InCluster(cluster string) bool {
+	return s.Clusters == nil || matchesAny(s.Clusters, cluster)
+}
+
 // matches says whether all that the selector names matches g. A nil selector matches nothing.
 func (s *Selector) matches(g Group) bool {
 	return s != nil &&

@@ -122,10 +122,13 @@ func (d *diffs) of(was, is *generator.Written) []generator.FieldChange {
 }
 
 // Labels returns a function that names groups: with their clusters' names where there are groups of several clusters.
-func (out *Output) Labels() func(*Group) string {
-	several := slices.ContainsFunc(out.Groups, func(g *Group) bool { return g.Cluster != out.Groups[0].Cluster })
+func (out *Output) Labels() func(*Group) string { return Labels(out.Groups) }
+
+// Labels is that of Output for some groups.
+func Labels(groups []*Group) func(*Group) string {
+	several := slices.ContainsFunc(groups, func(g *Group) bool { return g.Cluster != groups[0].Cluster })
 	return func(g *Group) string {
-		if several {
+		if several && g.Cluster != "" {
 			return g.Cluster + "/" + g.Name
 		}
 		return g.Name

@@ -13,11 +13,12 @@ import (
 
 // Options say how Merge merges. The zero value reads no sources, looks at nothing besides, and writes nothing.
 type Options struct {
-	Loader Loader   // reads what source: names
-	Only   []string // globs: only the instance groups with such names; none is all
-	Base   []Base   // the user data that kops made, for exact sizes
-	Strict bool     // warnings are errors
-	Checks []Check  // looks at the result
+	Loader   Loader   // reads what source: names
+	Only     []string // globs: only the instance groups with such names, or CLUSTER/NAME; none is all
+	Clusters []string // globs: only the instance groups of such clusters; none is all
+	Base     []Base   // the user data that kops made, for exact sizes
+	Strict   bool     // warnings are errors
+	Checks   []Check  // looks at the result
 
 	// Remove takes kopshook's parts out, whatever the specs say.
 	Remove bool
@@ -88,7 +89,7 @@ func (out *Output) plan(ctx context.Context) {
 		return
 	}
 	var err error
-	if out.Groups, err = Only(groups, o.Only); err == nil {
+	if out.Groups, err = Only(groups, o.Only, o.Clusters); err == nil {
 		err = setBases(out.Groups, o.Base)
 	}
 	if err != nil {
@@ -120,39 +121,51 @@ func Bytes(manifests []*Manifest, r *report.Report) []File {
 	return files
 }
 
-// Only keeps the groups whose name matches one of the globs; no globs keep all.
-func Only(groups []*Group, globs []string) ([]*Group, error) {
+// Only keeps the groups whose name matches one of the globs, of clusters whose name matches one of theirs; no globs keep all. A glob
+// with a slash is CLUSTER/NAME.
+func Only(groups []*Group, globs, clusters []string) ([]*Group, error) {
+	kept, err := matching(groups, clusters, "--cluster", func(g *Group, _ string) string { return g.Cluster })
+	if err != nil {
+		return nil, err
+	}
+	return matching(kept, globs, "--group", func(g *Group, glob string) string {
+		if strings.Contains(glob, "/") {
+			return g.Cluster + "/" + g.Name
+		}
+		return g.Name
+	})
+}
+
+// matching keeps the groups whose name, of a kind, one of the globs matches. Each glob is to match something.
+func matching(groups []*Group, globs []string, option string, name func(g *Group, glob string) string) ([]*Group, error) {
 	if len(globs) == 0 {
 		return groups, nil
 	}
-	var kept []*Group
-	matched := map[string]bool{}
-	for _, g := range groups {
-		keep := false
-		for _, glob := range globs {
-			ok, err := path.Match(glob, g.Name)
+	keep := map[*Group]bool{}
+	for _, glob := range globs {
+		var names []string
+		matched := false
+		for _, g := range groups {
+			ok, err := path.Match(glob, name(g, glob))
 			if err != nil {
-				return nil, report.Hint("write it as in gpu-*", "--group %q: %w", glob, err)
+				return nil, report.Hint("write it as in gpu-*", "%s %q: %w", option, glob, err)
 			}
 			if ok {
-				matched[glob], keep = true, true
+				matched, keep[g] = true, true
+			}
+			if n := name(g, glob); n != "" && !slices.Contains(names, n) {
+				names = append(names, n)
 			}
 		}
-		if keep {
-			kept = append(kept, g)
-		}
-	}
-	for _, glob := range globs {
-		if !matched[glob] {
-			names := groupNames(groups)
+		if !matched {
 			remedy := "the manifests have " + someNames(names)
 			if near := report.Nearest(glob, names); near != "" {
 				remedy = fmt.Sprintf("did you mean `%s`?", near)
 			}
-			return nil, report.Hint(remedy, "no instance group matches --group %q", glob)
+			return nil, report.Hint(remedy, "no instance group matches %s %q", option, glob)
 		}
 	}
-	return kept, nil
+	return slices.DeleteFunc(slices.Clone(groups), func(g *Group) bool { return !keep[g] }), nil
 }
 
 func groupNames(groups []*Group) []string {

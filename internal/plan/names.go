@@ -12,7 +12,40 @@ import (
 // Names reports names in selectors, without wildcards, that no instance group has. People often give some of the
 // instance groups only, so that may be right: with all, it warns of each, else it mentions what is most likely a slip, a
 // group with nearly that name that the spec does not select. A spec that selects nothing at all is a warning of Make's.
-func Names(all bool) Check { return func(out *Output) { out.checkNames(all) } }
+func Names(all bool) Check {
+	return func(out *Output) {
+		out.checkNames(all)
+		out.checkOverrides(all)
+	}
+}
+
+// checkOverrides warns of overrides that select none of the groups that their spec selects. With the groups of one cluster
+// alone, those for other clusters may be right; not so with all.
+func (out *Output) checkOverrides(all bool) {
+	var groups []hookspec.Group
+	clusters := map[string]bool{}
+	for _, m := range out.Input.Manifests {
+		for _, g := range m.Groups() {
+			groups = append(groups, Selectable(g))
+			clusters[g.Cluster] = true
+		}
+	}
+	for _, d := range out.Input.Specs {
+		selected := slices.DeleteFunc(slices.Clone(groups), func(g hookspec.Group) bool { return !d.Selects(g) })
+		if len(selected) == 0 {
+			continue // Make says so
+		}
+		for i, o := range d.Spec.Spec.Overrides {
+			elsewhere := len(clusters) == 1 && !slices.ContainsFunc(selected, func(g hookspec.Group) bool { return o.Selector.InCluster(g.Cluster) })
+			if slices.ContainsFunc(selected, o.Selector.Matches) || elsewhere && !all {
+				continue
+			}
+			field := fmt.Sprintf("spec.overrides[%d].selector", i)
+			out.Report.Warnf(d.Pos(field), field, "compare it with the names in `kopshook list`, or remove the override",
+				"spec %q: this override selects none of the instance groups that the spec selects", d.Spec.Metadata.Name)
+		}
+	}
+}
 
 func (out *Output) checkNames(all bool) {
 	var groups []hookspec.Group

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kopshook.dev/kopshook/generator"
@@ -30,15 +31,46 @@ func Sizes(tooLarge report.Severity) Check {
 				known[key] = size
 			}
 			g.Size = size
-			if f, ok := g.sizeFinding(tooLarge); ok {
-				out.Report.Add(f)
-			}
 		}
+		out.reportSizes(tooLarge)
 	}
 }
 
-func (g *Group) sizeFinding(tooLarge report.Severity) (report.Finding, bool) {
-	message, hint := g.Size.Message(g.Name)
+// reportSizes reports what does not fit: of groups with the same hooks and parts of their own, the largest alone.
+func (out *Output) reportSizes(tooLarge report.Severity) {
+	var keys []string
+	same := map[string][]*Group{}
+	for _, g := range out.Groups {
+		if g.Size == nil || g.Size.Verdict == budget.Fits {
+			continue
+		}
+		key := fmt.Sprint(g.Size.Verdict, g.Size.Limit, g.Size.Exact, g.hookIDs, g.Role, g.Own())
+		if same[key] == nil {
+			keys = append(keys, key)
+		}
+		same[key] = append(same[key], g)
+	}
+	label := out.Labels()
+	for _, key := range keys {
+		groups := same[key]
+		largest := slices.MaxFunc(groups, func(a, b *Group) int { return a.Size.High - b.Size.High })
+		f, ok := largest.sizeFinding(tooLarge, label(largest))
+		if !ok {
+			continue
+		}
+		if len(groups) > 1 {
+			var names []string
+			for _, g := range groups {
+				names = append(names, label(g))
+			}
+			f.Message += fmt.Sprintf("; the same for %d groups: %s", len(groups), someNames(names))
+		}
+		out.Report.Add(f)
+	}
+}
+
+func (g *Group) sizeFinding(tooLarge report.Severity, label string) (report.Finding, bool) {
+	message, hint := g.Size.Message(label)
 	f := report.Finding{Severity: report.Warning, Position: g.position(), Path: "spec.additionalUserData",
 		Message: message, Detail: strings.Join(g.Size.Table(), "\n"), Remedy: hint}
 	if g.Size.Verdict == budget.TooLarge {

@@ -166,6 +166,23 @@ func (v Verdict) String() string {
 	return s
 }
 
+// Short is the verdict for the cell of a table: why it is bad stands elsewhere.
+func (v Verdict) Short() string {
+	if v.Bad() {
+		return v.Label()
+	}
+	return v.String()
+}
+
+// WithoutSize is the verdict without numbers of bytes: groups with the same hooks differ in them by the lengths of names.
+func (v Verdict) WithoutSize() Verdict {
+	if v.Kind == TooLarge {
+		v.Why = ""
+	}
+	v.unsure = ""
+	return v
+}
+
 func things(n int) string {
 	if n == 1 {
 		return "thing"

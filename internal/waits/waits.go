@@ -93,6 +93,14 @@ func (w Wait) String() string {
 	return fmt.Sprintf("%s, %s of it for %s", report.Duration(w.Total), report.Duration(w.Slowest.Worst()), w.Slowest.Name)
 }
 
+// Short is "1h16m (driver)", "" without hooks.
+func (w Wait) Short() string {
+	if w.Slowest == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", report.Duration(w.Total), w.Slowest.Name)
+}
+
 // Long says whether kops may give up before.
 func (w Wait) Long() bool { return w.Total > KopsGivesUp }
 

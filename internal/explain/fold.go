@@ -1,0 +1,110 @@
+package explain
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// Fold makes one timeline of those that are the same but for the name of the group and some bytes of size: the one with the
+// largest user data, with the names of all.
+func Fold(all []*Timeline) []*Timeline {
+	var folded []*Timeline
+	known := map[string]int{}
+	for _, t := range all {
+		key := t.key()
+		i, ok := known[key]
+		if !ok {
+			known[key] = len(folded)
+			t.Same = []string{t.Label}
+			folded = append(folded, t)
+			continue
+		}
+		first := folded[i]
+		first.Same = append(first.Same, t.Label)
+		if first.Size != nil && t.Size != nil && t.Size.High > first.Size.High {
+			first.Size, first.Verdict = t.Size, t.Verdict
+		}
+	}
+	return folded
+}
+
+// key is all of a timeline that readers may tell two groups by, beside their names.
+func (t *Timeline) key() string {
+	plain := *t
+	plain.Group, plain.Cluster, plain.Label, plain.Same, plain.Size = "", "", "", nil, nil
+	plain.Verdict = t.Verdict.WithoutSize()
+	var b bytes.Buffer
+	Text(&b, &plain, false)
+	if t.Size != nil {
+		fmt.Fprint(&b, t.Size.Limit.Cloud, t.Size.Verdict)
+	}
+	return b.String()
+}
+
+// Row is what the table of groups says of one.
+type Row struct {
+	Group   string
+	Outcome string // a few words
+	Bad     bool
+	Waits   string // how long the kubelet may wait
+	Size    string
+	Lost    string // how many things do not arrive as they were written
+}
+
+// Row is the timeline's.
+func (t *Timeline) Row() Row {
+	r := Row{Group: t.Label, Outcome: t.Verdict.Short(), Bad: t.Verdict.Bad()}
+	if w := t.Kubelet; w.Slowest != nil {
+		r.Waits = w.Short()
+	}
+	if s := t.Size; s != nil && s.Limit.Bytes > 0 {
+		r.Size = fmt.Sprintf("%d %%", s.Percent())
+	}
+	if len(t.Lost) > 0 {
+		r.Lost = fmt.Sprint(len(t.Lost))
+	}
+	return r
+}
+
+// columns of the table of groups.
+var columns = []string{"INSTANCE GROUP", "OUTCOME", "WAITS AT MOST", "SIZE", "LOST"}
+
+func (r Row) cells() []string { return []string{r.Group, r.Outcome, r.Waits, r.Size, r.Lost} }
+
+// Table prints a row for each group. A column that is empty for all is left out.
+func Table(w io.Writer, rows []Row, color bool) error {
+	lines := [][]string{columns}
+	for _, r := range rows {
+		lines = append(lines, r.cells())
+	}
+	widths := make([]int, len(columns))
+	for i := range columns {
+		for _, cells := range lines[1:] {
+			if cells[i] != "" {
+				widths[i] = max(widths[i], utf8.RuneCountInString(columns[i]), utf8.RuneCountInString(report.OneLine(cells[i])))
+			}
+		}
+	}
+	p := &textPrinter{color: color}
+	for n, cells := range lines {
+		var line []string
+		for i, c := range cells {
+			if widths[i] == 0 {
+				continue
+			}
+			c = pad(report.OneLine(c), widths[i])
+			if i == 1 && n > 0 && rows[n-1].Bad {
+				c = p.paint(31, c)
+			}
+			line = append(line, c)
+		}
+		p.line("%s", strings.Join(line, "  "))
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}
