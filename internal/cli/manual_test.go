@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +34,7 @@ type command struct {
 var (
 	exitCodes = [][2]string{
 		{"0", "all is well"},
-		{"1", "findings, or a difference: what diff, check, lint, fit, lock --check, status and try are asked about"},
+		{"1", "findings, or a difference: what diff, check, lint, explain, fit, lock --check, status and try are asked about"},
 		{"2", "a mistake in the options or in the input; nothing was written"},
 		{"125, 126, 127", "of exec: a hook failed, the command cannot be started, the command is not found; all others are those of kops"},
 		{"129, 130, 131, 143", "interrupted by SIGHUP, SIGINT, SIGQUIT or SIGTERM; no file was changed. A second signal ends kopshook at once"},
@@ -102,52 +101,6 @@ func newManual() manual {
 		m.commands = append(m.commands, made)
 	}
 	return m
-}
-
-// passage is a part of a help text: a paragraph, terms with what they mean, or lines of code.
-type passage struct {
-	text  string
-	terms [][2]string
-	code  []string
-}
-
-var termLine = regexp.MustCompile(`^   (\S+) {2,}(\S.*)$`)
-
-// passages reads a help text: lines that begin with spaces are terms when each names one, and code otherwise.
-func passages(text string) []passage {
-	var all []passage
-	inside := false // a paragraph that the next line goes on with
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		indented := strings.HasPrefix(line, "   ")
-		var last *passage
-		if len(all) > 0 {
-			last = &all[len(all)-1]
-		}
-		switch {
-		case line == "":
-			inside = false
-			continue
-		case !indented && inside && last.text != "":
-			last.text += " " + line
-		case !indented:
-			all = append(all, passage{text: line})
-		case termLine.MatchString(line) && inside && last.terms != nil:
-			m := termLine.FindStringSubmatch(line)
-			last.terms = append(last.terms, [2]string{m[1], m[2]})
-		case termLine.MatchString(line):
-			m := termLine.FindStringSubmatch(line)
-			all = append(all, passage{terms: [][2]string{{m[1], m[2]}}})
-		case strings.HasPrefix(line, "    ") && inside && last.terms != nil:
-			last.terms[len(last.terms)-1][1] += " " + strings.TrimSpace(line)
-		case inside && last.code != nil:
-			last.code = append(last.code, line[3:])
-		default:
-			all = append(all, passage{code: []string{line[3:]}})
-		}
-		inside = true
-	}
-	return all
 }
 
 func TestPassagesOfHelpTexts(t *testing.T) {
