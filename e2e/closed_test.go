@@ -126,8 +126,8 @@ func TestTheirBootcmdExits(t *testing.T) {
 		stays := cloudConfig("theirs.yaml", "bootcmd:\n- /trial/bin/event theirs\n")
 		newNode(t, suite, userData(t, append([]kops.UserData{exits}, parts(t, failing)...)...)).
 			boot(boot.Options{}).blocks().happens("theirs", "pre").never("early")
-		mended := strings.Replace(failing, `\nexit 1`, "", 1)
-		newNode(t, suite, userData(t, append([]kops.UserData{stays}, parts(t, mended)...)...)).
+		fixed := strings.Replace(failing, `\nexit 1`, "", 1)
+		newNode(t, suite, userData(t, append([]kops.UserData{stays}, parts(t, fixed)...)...)).
 			boot(boot.Options{}).joins().happens("theirs", "early", "pre", "kubelet-start")
 	})
 }

@@ -25,7 +25,7 @@ func TestFailsOnceThenSucceeds(t *testing.T) {
 }
 
 // Issue case 3: a hook that always fails keeps the kubelet away, on the first boot and after a reboot, and says why;
-// when the cause is mended, one command lets the node join.
+// when the cause is fixed, one command lets the node join.
 func TestAlwaysFailsBlocks(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, parts(t, spec("block", `

@@ -12,7 +12,7 @@ import (
 // work is what the script has to do: it takes four seconds, or until the kubelet is up.
 const work = "for i in $(seq 40); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done"
 
-// olderRecipe is the way that kops' documentation once proposed, with its mistakes mended (tabs, "systemd
+// olderRecipe is the way that kops' documentation once proposed, with its mistakes fixed (tabs, "systemd
 // daemon-reload"): docs/older-recipe.md.
 const olderRecipe = `write_files:
 - path: /var/cache/custom-install/driver.sh

@@ -144,7 +144,7 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 		return nil
 	})
 
-	// mended, and the other one breaks: one condition does not clear another
+	// fixed, and the other one breaks: one condition does not clear another
 	write("raid", "succeeded", "")
 	write("logs", "failed", "verify: exit status 3")
 	becomes("raid", corev1.ConditionFalse, "HookHasNotFailed", fine)

@@ -318,7 +318,7 @@ func TestBadInput(t *testing.T) {
 		"bastions only": {Input{}, []string{spec("s", "{roles: [Bastion]}", one("a"))},
 			[]string{"1.yaml:6:14: warning: bastions have no kubelet: no DaemonSet reaches them [leave Bastion out, or choose phase: boot]", "<none>"}},
 		"nothing selected": {Input{Groups: nodes}, []string{spec("s", "{roles: [APIServer]}", one("a"))},
-			[]string{"1.yaml:6:3: warning: spec \"s\" selects none of the instance groups that have a kubelet [compare it with `kopshook list`, or take the spec away]", "<none>"}},
+			[]string{"1.yaml:6:3: warning: spec \"s\" selects none of the instance groups that have a kubelet [compare it with `kopshook list`, or remove the spec]", "<none>"}},
 		"nodes without the label": {Input{Groups: []Group{{Group: nodes[0].Group, Position: nodes[0].Position}}}, []string{spec("s", "{names: [nodes]}", one("a"))},
 			[]string{"ig.yaml:1: warning: instance group \"nodes\": its nodes lack the label kops.k8s.io/instancegroup, by which daemon hooks find them [add `kops.k8s.io/instancegroup: nodes` to spec.nodeLabels, as `kops create ig` does]"}},
 		"an image without a digest": {Input{Options: Options{Image: "busybox:1.36"}}, []string{spec("s", "{}", one("a"))},

@@ -52,7 +52,7 @@ func (b *builder) targets(d *hookspec.Doc) []target {
 	}
 	selected := b.selected(d)
 	if b.Groups != nil && len(selected) == 0 {
-		b.r.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or take the spec away",
+		b.r.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or remove the spec",
 			"spec %q selects none of the instance groups that have a kubelet", d.Spec.Metadata.Name)
 		return nil
 	}

@@ -91,7 +91,7 @@ func isScript(t string) bool {
 // keep finds the parts that no hook can stand for.
 func (a *Adopted) keep() {
 	if l := a.Today.Fatal(); l != nil {
-		a.keepAll("no node of the group gets any of its user data today, nor nodeup.sh, since %s: mend that first", l.Why)
+		a.keepAll("no node of the group gets any of its user data today, nor nodeup.sh, since %s: fix that first", l.Why)
 		return
 	}
 	for _, l := range a.Today.Lost {
@@ -190,7 +190,7 @@ func (a *Adopted) unfit() {
 		if l.Kind == cloudinit.LostInit {
 			for _, f := range a.Today.Parts {
 				if !isScript(f.Type) {
-					a.keepPart(f.Part, "%s do not take effect today, since %s: mend that first", l.What, l.Why)
+					a.keepPart(f.Part, "%s do not take effect today, since %s: fix that first", l.What, l.Why)
 				}
 			}
 		}

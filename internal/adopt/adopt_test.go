@@ -150,7 +150,7 @@ func TestAdopt(t *testing.T) {
 			[]string{"pre-nodeup b", "same: 1 key of cloud-config"}},
 		{"an entry that makes write_files stop", "Node", []cloudinit.Part{config("a.yaml", "write_files:\n- {path: /etc/, content: x}\n- {path: /etc/y, content: y}\n"), script("00-b.sh", "#!/bin/sh\n")},
 			[]string{"stays: a.yaml: /etc/ is lost today: /etc is a folder, and an entry that fails stops write_files",
-				"stays: 00-b.sh: hooks would not arrive next to what stays: in a.yaml, /etc/ is lost: /etc is a folder, and an entry that fails stops write_files; mend that first", "same: 1 script"}},
+				"stays: 00-b.sh: hooks would not arrive next to what stays: in a.yaml, /etc/ is lost: /etc is a folder, and an entry that fails stops write_files; fix that first", "same: 1 script"}},
 		{"an owner who is not there yet", "Node", []cloudinit.Part{config("a.yaml", "write_files:\n- {path: /etc/x, content: x, owner: 'me:me'}\n- {path: /etc/y, content: y}\n")},
 			[]string{"pre-nodeup a", "pre-nodeup a-2 (off)", "same: 1 file"}},
 		{"a script with a letter that kops loses", "Node", []cloudinit.Part{script("00-a.sh", "#!/bin/sh\n# f\u00fcr\n")},

@@ -174,7 +174,7 @@ func (a *Adopted) addLostValue(part int, e pyyaml.Entry, why string) bool {
 	}
 	var b strings.Builder
 	b.WriteString("#cloud-config\n")
-	writeEntries(&b, mended(alone), 0)
+	writeEntries(&b, fixed(alone), 0)
 	opts := a.Options
 	opts.Base = nil
 	if e.Key.Str == "write_files" && e.Value.IsSequence() {
@@ -212,8 +212,8 @@ func (a *Adopted) addLostValue(part int, e pyyaml.Entry, why string) bool {
 	return whole
 }
 
-// mended makes strings of commands that YAML took for something else: "- echo a: b" is a mapping.
-func mended(config *pyyaml.Value) *pyyaml.Value {
+// fixed makes strings of commands that YAML took for something else: "- echo a: b" is a mapping.
+func fixed(config *pyyaml.Value) *pyyaml.Value {
 	e := config.Entries[0]
 	if e.Key.Str == "write_files" || !e.Value.IsSequence() {
 		return config

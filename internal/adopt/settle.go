@@ -76,7 +76,7 @@ func (a *Adopted) spoiled() bool {
 			break
 		}
 	}
-	a.keepAll("hooks would not arrive next to what stays: %s; mend that first", why)
+	a.keepAll("hooks would not arrive next to what stays: %s; fix that first", why)
 	return true
 }
 

@@ -24,7 +24,7 @@ func adoptCommand() *cli.Command {
 		Name:      "adopt",
 		Usage:     "make a spec of user data that was written by hand",
 		UsageText: "kopshook adopt [-g GROUP] [-o SPEC [-w]] FILE... | -",
-		Description: `Prints a hook spec that does what the hand-written parts of spec.additionalUserData do, when they do it today: scripts,
+		Description: `Prints a hook spec that does what the hand-written parts of spec.additionalUserData do, at the same point of the boot: scripts,
 boothooks, cloud-config with its files and commands. Instance groups with the same parts share a spec. Then it holds
 what the nodes would see against what they see today, by a model of cloud-init, and says what differs, line by line.
 What no node gets today, such as a list that another part replaces, is in the spec too, with enabled: false.
@@ -102,7 +102,7 @@ func adoptAction(c *cli.Context) error {
 		return err
 	}
 	if len(spec) == 0 {
-		return report.Hint("see above why the parts stay; kopshook lint says how to mend them", "there is nothing that hooks could stand for")
+		return report.Hint("see above why the parts stay; kopshook lint says how to fix them", "there is nothing that hooks could stand for")
 	}
 	if output == "" || output == "-" {
 		_, err = c.App.Writer.Write(spec)

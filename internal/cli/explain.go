@@ -30,7 +30,7 @@ Forms:
    text     80 columns
    json     effective cloud-config, what runs in which order, what is lost, the size: other programs build on it
    mermaid  a flowchart that GitHub and GitLab show in a pull request
-   svg      the timeline of one instance group as a picture, for the wall
+   svg      the timeline of one instance group as a picture
    html     all of it on one page
 
 Examples:

@@ -22,7 +22,7 @@ func fitCommand() *cli.Command {
 the smallest set of hooks to compress; else all hooks in one archive; else files for the node to download; else the archive in
 a bucket. Prints a
 line for each group; with -w, writes compress: true into those hooks, or archive: true into the specs, comments and all
-else kept. It writes nothing for a group that would not fit with that alone. Exit code 0: everything fits, 1: not yet, or not even so.
+else kept. It writes nothing for a group that would not fit with that alone. Exit code 0: everything fits, 1: something does not fit.
 
 Examples:
    kopshook fit -f examples/gpu examples/mixed/cluster.yaml

@@ -21,7 +21,7 @@ import (
 func fnCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "fn",
-		Usage:     "be a KRM function, for kustomize and kpt",
+		Usage:     "run as a KRM function, for kustomize and kpt",
 		UsageText: "kopshook fn [-f SPEC...] [--fetch] < RESOURCELIST",
 		Description: `Reads a ResourceList on standard input and prints it with hooks merged into its instance groups. Hook specs are
 functionConfig, items, or files given with -f; functionConfig may also be a ConfigMap with the options strict and

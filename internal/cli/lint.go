@@ -24,7 +24,7 @@ func lintCommand() *cli.Command {
 		Name:      "lint",
 		Usage:     "find what is lost, changed, late or dangerous in user data and hooks",
 		UsageText: "kopshook lint [-f SPEC...] [-o text|json|sarif|github] [--fix] FILE... | -",
-		Description: `Says of the user data of each instance group what cloud-init will lose or change, what runs too late or blocks the
+		Description: `Reports for the user data of each instance group what cloud-init drops or changes, what runs too late or blocks the
 boot, and what people may read who should not. It works on any kops manifest; with hook specs it looks at what merge
 would make of them, and at the hooks' own scripts, too.
 
@@ -42,7 +42,7 @@ Examples:
 		Flags: append(planFlags(),
 			formatFlag("text", "json", "sarif", "github"),
 			&cli.StringFlag{Name: "severity", Value: "warning", Usage: "show findings of this `SEVERITY` and worse: error, warning, info"},
-			&cli.BoolFlag{Name: "fix", Usage: "mend in the files what can be mended in one way only"},
+			&cli.BoolFlag{Name: "fix", Usage: "apply the fixes that are unambiguous, in the files"},
 			&cli.StringFlag{Name: "explain", Usage: "print what the rule `CODE` is about; all for all rules"},
 			cloudInitFlag(),
 			imageConfigFlag(),
@@ -100,18 +100,18 @@ func lintAction(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("fix") && slices.Contains(c.Args().Slice(), "-") {
-		return report.Hint("name the file", "standard input cannot be mended in place")
+		return report.Hint("name the file", "standard input cannot be fixed in place")
 	}
 	in, findings, err := lintFiles(c)
 	if err != nil {
 		return err
 	}
 	if c.Bool("fix") {
-		mended, err := mend(c, in, findings)
+		fixed, err := applyFixes(c, in, findings)
 		if err != nil {
 			return err
 		}
-		if mended {
+		if fixed {
 			if in, findings, err = lintFiles(c); err != nil {
 				return err
 			}
@@ -266,9 +266,9 @@ func sortFindings(findings []lint.Finding) []lint.Finding {
 	return slices.CompactFunc(findings, func(a, b lint.Finding) bool { return a.Finding == b.Finding })
 }
 
-// mend makes the fixes of findings in their files. A file that would not be read as before, but for what was mended, is
+// applyFixes makes the fixes of findings in their files. A file that would not be read as before, but for what was fixed, is
 // left alone.
-func mend(c *cli.Context, in *inputs, findings []lint.Finding) (bool, error) {
+func applyFixes(c *cli.Context, in *inputs, findings []lint.Finding) (bool, error) {
 	var changes []change
 	total := 0
 	for _, m := range in.Manifests {
@@ -278,7 +278,7 @@ func mend(c *cli.Context, in *inputs, findings []lint.Finding) (bool, error) {
 			continue
 		}
 		if err := sameGroups(m, fixed); err != nil {
-			return false, fmt.Errorf("%s: mending it would break it: %w", m.Name, err)
+			return false, fmt.Errorf("%s: fixing it would break it: %w", m.Name, err)
 		}
 		changes = append(changes, change{m.Name, fixed})
 		total += made

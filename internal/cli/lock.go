@@ -24,7 +24,7 @@ func lockCommand() *cli.Command {
 		UsageText: "kopshook lock [-f SPEC...] [--update [NAME...] | --check] [SPEC...]",
 		Description: `Fetches the remote sources that are not locked yet and writes what they are now into kopshook.lock.yaml, in the folder
 of the specs: commit it. All other commands use those bytes and no others. A lock file is for all specs of its folder;
-sources that none of them names are taken out. When one source cannot be fetched, no file is written.
+sources that none of them names are removed. When one source cannot be fetched, no file is written.
 
 --update takes what is there now, of all sources or of the hooks or sources that are named. --check writes and
 fetches nothing: exit code 1 when a source is missing in a lock file, or no longer named, or a copy that kopshook vendor

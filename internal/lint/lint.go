@@ -28,13 +28,13 @@ type Options struct {
 	cloudinit.Options
 }
 
-// Finding is what a rule has to say, and how that can be mended.
+// Finding is what a rule has to say, and how that can be fixed.
 type Finding struct {
 	report.Finding
 	Rule *Rule
 	// Effect is what it means for the nodes.
 	Effect Effect
-	// Fix are edits of the file that mend it, if there is one way that is right for everybody.
+	// Fix are edits of the file that fix it, if there is one way that is right for everybody.
 	Fix []Edit
 	// whole is set where the finding is about a part as a whole: a comment anywhere in the part switches it off.
 	whole bool

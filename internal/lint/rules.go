@@ -50,7 +50,7 @@ var rules = [...]Rule{
 	{"KH002", "type-ignored", report.Error, "cloud-init ignores the part's type", "use text/x-shellscript, text/cloud-config or text/cloud-boothook"},
 	{"KH003", "type-and-content-differ", report.Error, "the part's content is not of its type", "declare the type that the content has"},
 	{"KH004", "empty-part", report.Error, "the part holds nothing that cloud-init can use", "write a mapping of keys, or take the part away"},
-	{"KH005", "unreadable-yaml", report.Error, "the cloud-config is no YAML that cloud-init can read", "mend the YAML; what other tools accept does not count, cloud-init reads YAML 1.1 with PyYAML"},
+	{"KH005", "unreadable-yaml", report.Error, "cloud-init cannot read the cloud-config: it is not valid YAML", "fix the YAML; what other tools accept does not count, cloud-init reads YAML 1.1 with PyYAML"},
 	{"KH006", "tab", report.Error, "a tab stands where YAML wants spaces", "indent with spaces"},
 	{"KH007", "not-ascii", report.Error, "characters that are not ASCII are lost or changed on the way", "write ASCII; in YAML, \"\\u00e9\" in double quotes arrives as the character"},
 	{"KH008", "crlf", report.Error, "lines end in CRLF", "end lines in LF"},
@@ -70,7 +70,7 @@ var rules = [...]Rule{
 	{"KH024", "key-twice", report.Warning, "a key is written twice", "keep the one that counts"},
 	{"KH025", "key-not-string", report.Error, "a key of the configuration is no string", "put the key into quotes"},
 	{"KH026", "image-keys", report.Warning, "user data replaces what the image has", "take the key away, or repeat what the image has"},
-	{"KH027", "user-data-dies", report.Error, "cloud-init dies of the user data, and nothing of it takes effect", "mend what it dies of"},
+	{"KH027", "user-data-dies", report.Error, "cloud-init crashes on this user data, and nothing of it takes effect", "fix what it crashes on"},
 	// commands
 	{"KH030", "command-no-string", report.Error, "a command is neither a string nor a list", "put the command into quotes"},
 	{"KH032", "bootcmd-before-write-files", report.Warning, "bootcmd uses a file of write_files, which comes later", "make the file in bootcmd itself, or run the command as a hook"},
@@ -84,13 +84,13 @@ var rules = [...]Rule{
 	// files
 	{"KH040", "mode-unquoted", report.Error, "permissions without quotes are a number", "put them into quotes: '0755'"},
 	{"KH041", "owner-too-early", report.Error, "a file's owner does not exist yet", "add defer: true, or let the owner be root"},
-	{"KH042", "entry-stops-write-files", report.Error, "an entry of write_files fails, and those behind it are dropped", "mend the entry"},
+	{"KH042", "entry-stops-write-files", report.Error, "an entry of write_files fails, and those behind it are dropped", "fix the entry"},
 	{"KH043", "source-too-new", report.Warning, "write_files with source: needs cloud-init 24.3", "fetch the file in a hook: files: with url and sha256"},
 	{"KH044", "mode-unreadable", report.Warning, "permissions are not octal", "write four octal digits: '0644'"},
 	{"KH045", "setuid-lost", report.Warning, "a setuid bit is lost", "set it with chmod in a hook"},
 	{"KH046", "encoding-unknown", report.Warning, "an encoding that cloud-init does not know", "write b64, gz+b64, gzip or text/plain"},
 	// units
-	{"KH050", "unit-after-cloud-init", report.Error, "a unit waits for what waits for it", "order it after network-online.target instead"},
+	{"KH050", "unit-after-cloud-init", report.Error, "ordering cycle with cloud-init: a unit waits for what waits for it", "order it after network-online.target instead"},
 	{"KH051", "unit-never-starts", report.Warning, "nothing starts the unit", "run systemctl enable and systemctl start --no-block, or make it a hook"},
 	{"KH052", "kubelet-exec-start-pre", report.Error, "ExecStartPre= on the kubelet is killed by nodeup", "make it a hook of phase pre-kubelet"},
 	{"KH053", "gate-opens", report.Warning, "a unit that holds the kubelet up can let it go too soon", "retry inside of the script, and keep stamps there too; or make it a hook"},
@@ -98,7 +98,7 @@ var rules = [...]Rule{
 	{"KH055", "unit-below-lib", report.Info, "a unit or drop-in of yours is where packages put theirs", "write it below /etc/systemd/system"},
 	{"KH056", "older-recipe", report.Warning, "ExecStartPre= on kops-configuration holds nodeup up, but not the kubelet", "make it a hook of phase pre-nodeup, as kopshook adopt does"},
 	// shell
-	{"KH060", "shell-syntax", report.Error, "the shell cannot read the script", "mend the script"},
+	{"KH060", "shell-syntax", report.Error, "the shell cannot read the script", "fix the script"},
 	{"KH061", "apt-lock", report.Warning, "apt does not wait for its lock", "add -o DPkg::Lock::Timeout=600"},
 	{"KH062", "apt-asks", report.Error, "apt asks, and nobody answers", "write DEBIAN_FRONTEND=noninteractive apt-get install -y"},
 	{"KH063", "waits-for-cloud-init", report.Error, "a script waits for cloud-init, which waits for the script", "take it away: what runs here runs in its turn"},

@@ -58,8 +58,8 @@ func TestEachRuleHasAPageWhoseExamplesHold(t *testing.T) {
 					t.Errorf("the good example has %v", describe([]Finding{f}))
 				}
 			}
-			if strings.Contains(text, "--fix` mends") != fixes(t, bad, r.Code) {
-				t.Errorf("the page and the rule differ on whether --fix mends it")
+			if strings.Contains(text, "--fix` fixes") != fixes(t, bad, r.Code) {
+				t.Errorf("the page and the rule differ on whether --fix fixes it")
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func lintSpec(t *testing.T, docs []*hookspec.Doc, data []byte, r *report.Report)
 	return found
 }
 
-// fixes says whether --fix mends a finding: the rule then has nothing to say any more, and no other has more.
+// fixes says whether --fix fixes a finding: the rule then has nothing to say any more, and no other has more.
 func fixes(t *testing.T, text, code string) bool {
 	t.Helper()
 	before := lintExample(t, text)

@@ -168,7 +168,7 @@ func OthersHooks(out *Output) {
 		for _, c := range g.HookChanges() {
 			if c.Verb == "removes" {
 				out.Report.Errorf(g.position(), "spec.additionalUserData",
-					"give one function all specs of an instance group, with -f; a hook that is gone for good is taken out by kopshook merge",
+					"give one function all specs of an instance group, with -f; kopshook merge removes a hook that is gone for good",
 					"instance group %q has the hook %q already, which the spec in functionConfig does not have", g.Name, c.Hook)
 			}
 		}

@@ -82,7 +82,7 @@ func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, load
 	}
 	for _, d := range docs {
 		if !selects[d] {
-			r.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or take the spec away",
+			r.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or remove the spec",
 				"spec %q selects none of the instance groups", d.Spec.Metadata.Name)
 		}
 	}

@@ -87,7 +87,7 @@ func parseAddress(src string) (*address, error) {
 	u.RawQuery = params
 	query, err := url.ParseQuery(params)
 	if err != nil {
-		return fail(addressRemedy, "what is behind ? is no query")
+		return fail(addressRemedy, "invalid query string")
 	}
 	if query.Has("sshkey") {
 		return fail("let ssh find the key, with an agent or ~/.ssh/config", "sshkey= would put a private key into the spec")

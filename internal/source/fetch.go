@@ -258,7 +258,7 @@ func (a *address) failure(err error, attempts int) error {
 		remedy = "find out from its publisher which is right"
 	case errors.As(err, &dns):
 		msg = "no address found for host " + dns.Name
-		remedy = "is the network there, and the host right? with --offline only vendored and cached sources are used"
+		remedy = "check the host name and your network; with --offline only vendored and cached sources are used"
 	case errors.As(err, &cert):
 		msg = cert.Error()
 		remedy = "add its authority to this machine's certificates, or name a bundle in SSL_CERT_FILE"
