@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/cli"
 	playedcloud "kopshook.dev/kopshook/internal/cloud"
 )
 
@@ -22,6 +23,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "try-cloud" {
 		fmt.Fprintln(os.Stderr, "cloud:", playedcloud.Play(os.Args[2]))
 		os.Exit(1)
+	}
+	if len(os.Args) > 2 && os.Args[1] == "kopshook" {
+		os.Exit(cli.Main(os.Args[1:]))
 	}
 	var building sync.WaitGroup
 	var failed sync.Once
