@@ -37,9 +37,7 @@ cd $r
 echo >"$b"
 [ -e with ] || echo 'p=$(hostname -I)
 exec timeout -vk 9 $limit env HOME=/root $(printf "KOPSHOOK_%s " HOOK=$h PHASE=$phase ATTEMPT=$n CLUSTER=main.example.com INSTANCE_GROUP=gpu-a ROLE=Node NODE_NAME=$(uname -n) NODE_IP=${p%% *} NODE_ARCH=$(uname -m | sed "s/x86_/amd/;s/aarch/arm/") NODE_OS=$(. /etc/os-release && echo $ID${VERSION_ID+-$VERSION_ID}) FIRST_BOOT='"${first-false}"') "$@"' >with
-nodeup() { hook Wants= "$@" kops-configuration.service kubelet.service; }
-nodeup 500-agent-token kopshook-agent.service
-nodeup 510-agent
+hook Wants= 500-agent-token kops-configuration.service kubelet.service
 cd gate
 for f in */*; do
   t=$e/$f
