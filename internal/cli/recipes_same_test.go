@@ -3,6 +3,8 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +25,9 @@ func TestRecipesAndExamplesAgree(t *testing.T) {
 		t.Run(recipe, func(t *testing.T) {
 			theirs := hooksOf(t, filepath.Join("examples", example, "hooks.yaml"))
 			for name, ours := range hooksOf(t, filepath.Join("examples", "recipes", recipe+".yaml")) {
+				if example == "gpu" { // for Ubuntu alone: bytes are scarce
+					ours.Script = strings.Replace(dnfBranch.ReplaceAllString(ours.Script, ""), "neither dnf nor dpkg", "no dpkg", 1)
+				}
 				if diff := cmp.Diff(ours, theirs[name]); diff != "" {
 					t.Errorf("hook %s (-recipe +example):\n%s", name, diff)
 				}
@@ -30,6 +35,8 @@ func TestRecipesAndExamplesAgree(t *testing.T) {
 		})
 	}
 }
+
+var dnfBranch = regexp.MustCompile(`(?s)if command -v dnf; then\n.*?\nfi\n`)
 
 // hookText is what a hook brings to a node.
 type hookText struct {
