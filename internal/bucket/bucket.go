@@ -19,6 +19,7 @@ import (
 	"k8s.io/kops/util/pkg/vfs"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -55,7 +56,7 @@ func (b *Buckets) Push(ctx context.Context, o *generator.Object) (pushed bool, e
 	if err != nil {
 		return false, err
 	}
-	err = await(ctx, func() error { return p.CreateFile(ctx, bytes.NewReader(o.Content), nil) })
+	_, err = file.Await(ctx, func() (any, error) { return nil, p.CreateFile(ctx, bytes.NewReader(o.Content), nil) })
 	if errors.Is(err, fs.ErrExist) { // somebody else was faster
 		return false, b.Check(ctx, o.URL, o.SHA256)
 	}
@@ -80,11 +81,7 @@ func (b *Buckets) read(ctx context.Context, address string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var data []byte
-	err = await(ctx, func() (err error) {
-		data, err = p.ReadFile(ctx)
-		return err
-	})
+	data, err := file.Await(ctx, func() ([]byte, error) { return p.ReadFile(ctx) })
 	switch {
 	case err == nil:
 		return data, nil
@@ -125,16 +122,4 @@ func refused(ctx context.Context, doing, address string, err error) error {
 		err = fmt.Errorf("%s %s: %w", doing, address, err)
 	}
 	return report.Hint("it takes the rights to list the bucket, and to read and write objects; kops' own variables choose credentials and region", "%w", err)
-}
-
-// await runs do, which may not look at ctx, and returns at the latest when ctx ends.
-func await(ctx context.Context, do func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

@@ -51,20 +51,27 @@ func read(name string, limit int64, open func(string, int, fs.FileMode) (*os.Fil
 
 // ReadAll is io.ReadAll that ends with ctx: standard input and FIFOs may never say a word.
 func ReadAll(ctx context.Context, r io.Reader) ([]byte, error) {
+	return Await(ctx, func() ([]byte, error) { return io.ReadAll(r) })
+}
+
+// Await runs do, which reads or writes and cannot be told of ctx, and returns at the latest when ctx ends; do may go on
+// then.
+func Await[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type result struct {
-		data []byte
-		err  error
+		value T
+		err   error
 	}
 	done := make(chan result, 1)
 	go func() {
-		data, err := io.ReadAll(r)
-		done <- result{data, err}
+		value, err := do()
+		done <- result{value, err}
 	}()
 	select {
 	case r := <-done:
-		return r.data, r.err
+		return r.value, r.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		var none T
+		return none, context.Cause(ctx)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/kops/util/pkg/vfs"
 
 	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -24,28 +25,16 @@ func ReadCluster(ctx context.Context, store, name string) (*kops.Cluster, error)
 	if err != nil {
 		return nil, report.Hint("write it as kops does: s3://bucket, gs://bucket, azureblob://container, or another of kops' stores", "state store %s: %w", store, err)
 	}
-	type answer struct {
-		data []byte
-		err  error
-	}
-	read := make(chan answer, 1)
-	go func() { // not every store looks at ctx
-		data, err := p.ReadFile(ctx)
-		read <- answer{data, err}
-	}()
-	var a answer
-	select {
-	case a = <-read:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	data, err := file.Await(ctx, func() ([]byte, error) { return p.ReadFile(ctx) }) // not every store looks at ctx
 	switch {
-	case errors.Is(a.err, fs.ErrNotExist):
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, report.Hint("run kops get clusters to see which there are", "state store %s holds no cluster %s", store, name)
-	case a.err != nil:
-		return nil, fmt.Errorf("state store %s: %w", store, a.err)
+	case err != nil:
+		return nil, fmt.Errorf("state store %s: %w", store, err)
 	}
-	f, err := instancegroups.Parse(p.Path(), a.data)
+	f, err := instancegroups.Parse(p.Path(), data)
 	if err != nil {
 		return nil, err
 	}

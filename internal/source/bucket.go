@@ -14,6 +14,7 @@ import (
 	getter "github.com/hashicorp/go-getter/v2"
 	"k8s.io/kops/util/pkg/vfs"
 
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -54,11 +55,8 @@ func (g *bucketGetter) Get(ctx context.Context, req *getter.Request) error {
 	if err != nil {
 		return err
 	}
-	var children []vfs.Path
-	if err := await(ctx, func() (err error) {
-		children, err = p.ReadDir()
-		return err
-	}); err != nil {
+	children, err := file.Await(ctx, p.ReadDir)
+	if err != nil {
 		return err
 	}
 	if len(children) == 0 {
@@ -97,27 +95,15 @@ func (g *bucketGetter) download(ctx context.Context, p vfs.Path, dst string) err
 		return err
 	}
 	w := &boundedWriter{ctx: ctx, w: f, left: g.limits.Download, limit: g.limits.Download, item: g.item}
-	err = await(ctx, func() error {
+	_, err = file.Await(ctx, func() (any, error) {
 		defer f.Close()
 		_, err := p.WriteTo(w)
 		if w.err != nil {
-			return w.err // the SDKs wrap it beyond recognition
+			return nil, w.err // the SDKs wrap it beyond recognition
 		}
-		return err
+		return nil, err
 	})
 	return err
-}
-
-// await runs do, which cannot be told of ctx, and returns at the latest when ctx ends.
-func await(ctx context.Context, do func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // boundedWriter ends with an error after limit bytes, or when ctx does.
