@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// recipes are recipes/NAME.yaml. Each begins with the editors' line, then a comment whose first line is the summary.
+// recipes are recipes/NAME.yaml. Each begins with the line that names the schema of this clone for editors, then a comment
+// whose first line is the summary.
 //
 //go:embed recipes/*.yaml
 var recipes embed.FS
@@ -41,15 +42,15 @@ func List() []Recipe {
 	var list []Recipe
 	for _, name := range Names() {
 		text, _ := Read(name)
-		_, text, _ = strings.Cut(text, "\n")
 		line, _, _ := strings.Cut(text, "\n")
 		list = append(list, Recipe{Name: name, Summary: strings.TrimPrefix(line, "# ")})
 	}
 	return list
 }
 
-// Read returns the text of a recipe; false if there is none of that name.
+// Read returns the text of a recipe without its line for editors; false if there is none of that name.
 func Read(name string) (string, bool) {
 	data, err := recipes.ReadFile("recipes/" + name + ".yaml")
-	return string(data), err == nil
+	_, text, _ := strings.Cut(string(data), "\n")
+	return text, err == nil
 }

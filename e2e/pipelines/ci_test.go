@@ -227,12 +227,12 @@ func TestGitLabJob(t *testing.T) {
 			}
 		}
 	}
-	if len(job.Script) < 2 || !strings.HasPrefix(job.Script[0], "go install kopshook.dev/kopshook@") {
+	if len(job.Script) < 3 || !strings.HasPrefix(job.Script[0], "git clone ") || job.Script[1] != "make -C /tmp/kopshook install" {
 		t.Fatalf("script %q", job.Script)
 	}
 	for _, merged := range []bool{true, false} {
 		dir, base := pullRequest(t, merged)
-		out, ok := shell(t, dir, []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA=" + base}, strings.Join(job.Script[1:], "\n"))
+		out, ok := shell(t, dir, []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA=" + base}, strings.Join(job.Script[2:], "\n"))
 		if ok != merged || !strings.Contains(out, "kops will replace 0 to 8 nodes") {
 			t.Errorf("merged %v: succeeds %v:\n%s", merged, ok, out)
 		}

@@ -26,7 +26,6 @@ type document struct {
 // render writes the spec. People read it: scripts stand in it line by line, and comments stand where they belong.
 func (d *document) render() []byte {
 	var b strings.Builder
-	b.WriteString("# yaml-language-server: $schema=https://kopshook.dev/schema/v1alpha1.json\n")
 	writeComment(&b, 0, d.header)
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\nspec:\n  runtime: %s\n", hookspec.APIVersion, hookspec.Kind, word(d.name), templates.Newest())
 	if len(d.clusters)+len(d.names) == 0 {

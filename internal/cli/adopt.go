@@ -266,7 +266,7 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 			return err
 		}
 	}
-	if err := create(output, string(spec)); err != nil {
+	if err := createSpec(output, string(spec)); err != nil {
 		return err
 	}
 	if err := writeFiles(ctx, in.Sources, changes); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
@@ -83,7 +84,7 @@ func newAction(c *cli.Context) error {
 	case c.String("name") != "":
 		file = c.String("name") + ".yaml"
 	}
-	if err := create(file, text); err != nil {
+	if err := createSpec(file, text); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter, `%s is written: read it, and see that its selector names your instance groups. Then, with your other specs
@@ -152,6 +153,19 @@ func yamlIndex(mapping *yaml.Node, key string) int {
 		}
 	}
 	panic("no key " + key + " in a recipe") // TestRecipes has them all
+}
+
+// schemaFile is the name that the docs give to the output of `kopshook schema`.
+const schemaFile = "hooks.schema.json"
+
+// createSpec writes specs into a file that is not there yet. When the schema lies beside it, each document names it for
+// editors.
+func createSpec(name, text string) error {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(name), schemaFile)); err == nil {
+		line := "# yaml-language-server: $schema=" + schemaFile + "\n"
+		text = line + strings.ReplaceAll(text, "\n---\n", "\n---\n"+line)
+	}
+	return create(name, text)
 }
 
 // create writes a file that is not there yet, whole or not at all.

@@ -12,8 +12,9 @@ func schemaCommand() *cli.Command {
 		Name:      "schema",
 		Usage:     "print the JSON Schema of hook specs, for editors",
 		UsageText: "kopshook schema",
-		Description: `Prints the JSON Schema (draft 7) of hook specs. Editors with the YAML language server take it from the first line of a
-spec: a comment with yaml-language-server: $schema= and the address or the path of the schema.
+		Description: `Prints the JSON Schema (draft 7) of hook specs. Keep it as hooks.schema.json in the folder of the specs: then kopshook new
+and kopshook adopt write a first line that names it. Editors with the YAML language server read this line; write it into
+your other specs too: # yaml-language-server: $schema=hooks.schema.json
 
 A schema cannot say all that kopshook checks: kopshook lint has the last word.
 

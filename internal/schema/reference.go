@@ -68,11 +68,12 @@ first, and hooks of the same weight by name. The order in which they stand in th
 ## In editors
 
 Editors with the YAML language server (VS Code, Neovim, Helix and others) complete fields, show what they mean, and
-underline mistakes. They take the schema from the first line of a spec, which those of ` + "`kopshook new`" + ` have:
-` + "`# yaml-language-server: $schema=" + ID + "`" + `. Without a network, keep the schema beside the specs and name
-its path in that line:
+underline mistakes. Keep the schema in the folder of the specs:
 
 ` + "```sh\nkopshook schema > hooks.schema.json\n```" + `
+
+` + "`kopshook new`" + ` and ` + "`kopshook adopt`" + ` then write a first line that names it. Write it into specs that you have already:
+` + "`# yaml-language-server: $schema=hooks.schema.json`" + `. Make the file again after an upgrade of kopshook.
 
 A schema cannot say everything: ` + "`kopshook lint`" + ` has the last word.
 `

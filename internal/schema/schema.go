@@ -17,7 +17,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 )
 
-// ID is the address of the schema of apiVersion v1alpha1. `kopshook schema` prints it without a network.
+// ID names the schema of apiVersion v1alpha1. It is a name, not an address to fetch: `kopshook schema` prints the schema.
 const ID = "https://kopshook.dev/schema/v1alpha1.json"
 
 // node is a schema. encoding/json sorts its keys, so that its bytes are always the same.
