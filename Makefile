@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$
 
 TOOL := $(GO) tool -modfile=$(CURDIR)/tools/go.mod
 
-.PHONY: build install demo test lint race mutate fuzz capi bench golden golden-unchanged keep-golden vet clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
+.PHONY: build install demo test lint race mutate fuzz capi bench golden golden-unchanged keep-golden vet vet-os clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -32,6 +32,11 @@ test: vet
 vet:
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo 'gofmt would change these files: run gofmt -w .' >&2; exit 1; }
 	$(GO) vet ./...
+
+# The program and its tests compile for macOS and Windows. The first time it compiles all that they use: minutes.
+vet-os:
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+	GOOS=windows GOARCH=amd64 $(GO) vet ./...
 
 # every command that reads input, on inputs broken at random: FUZZ seconds each, within 8 GB. Another FUZZ_SEED, other inputs.
 FUZZ ?= 3

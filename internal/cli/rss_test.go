@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -33,10 +31,10 @@ func peakMemoryMain() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	kib := usage.Maxrss
-	if runtime.GOOS == "darwin" {
-		kib /= 1024 // there it is in bytes
+	kib, err := maxMemory(cmd.ProcessState)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	fmt.Println(kib)
 	return 0

@@ -2,11 +2,9 @@ package source
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,27 +52,11 @@ func TestLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(top, "specs/fifo"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	os.Mkdir(filepath.Join(top, "specs/fifos"), 0o755)
-	if err := syscall.Mkfifo(filepath.Join(top, "specs/fifos/f"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	sock, err := net.Listen("unix", filepath.Join(top, "specs/sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sock.Close()
 
 	const outside = "hint: move it there, or allow its folder with --allow-path TOP/shared\n"
 	const missing = "hint: paths are relative to the spec's folder; remote sources begin with https://, git::, s3:// or gs://\n"
 	scripts := "10-b: \"b\"\n9-c: \"c\"\nB: \"B\"\n"
-	for name, c := range map[string]struct {
-		src, want string
-		allow     string
-		file      bool
-	}{
+	loadsLocally(t, top, map[string]localCase{
 		"a file":                              {src: "a.sh", want: "a.sh: \"a\"\n", file: true},
 		"a file with a dot":                   {src: "./a.sh", want: "a.sh: \"a\"\n", file: true},
 		"a file that begins with dots":        {src: "..dots", want: "..dots: \"dots\"\n", file: true},
@@ -101,10 +83,6 @@ func TestLocal(t *testing.T) {
 		"a link to itself":                    {src: "loop", want: "error: source \"loop\": too many levels of symbolic links\n"},
 		"nothing there":                       {src: "nothing", want: "error: source \"nothing\" does not exist\n" + missing},
 		"an empty name":                       {src: "", want: "error: source \"\" is no path\nhint: name a file or folder\n"},
-		"a FIFO":                              {src: "fifo", want: "error: source \"fifo\" is a FIFO\nhint: only regular files are read\n"},
-		"a FIFO in a folder":                  {src: "fifos", want: "error: source \"fifos/f\" is a FIFO\nhint: only regular files are read\n"},
-		"a socket":                            {src: "sock", want: "error: source \"sock\" is a socket\nhint: only regular files are read\n"},
-		"a device":                            {src: "/dev/null", allow: "/dev", want: "error: source \"/dev/null\" is a device\nhint: only regular files are read\n"},
 		"an empty folder":                     {src: "empty", want: "error: source \"empty\" holds no files\nhint: put scripts into it; subfolders and names that begin with a dot do not count\n"},
 		"a folder where a file is wanted":     {src: "scripts", file: true, want: "error: source \"scripts\" is a folder\nhint: name one file: only a hook's source may be a folder of scripts\n"},
 		"a file that is too large":            {src: "big", want: "error: source \"big\": it is larger than 4096 bytes\nhint: have the node download it: a file with url: and sha256:, or in phase daemon the script itself\n"},
@@ -112,7 +90,29 @@ func TestLocal(t *testing.T) {
 		"too many files":                      {src: "many", want: "error: source \"many\" holds more than 10 files\nhint: name a folder that holds the hook's scripts and nothing else\n"},
 		"a folder that is a file on the way":  {src: "a.sh/x", want: "error: source \"a.sh/x\": not a directory\n"},
 		"an allowed folder that is not there": {src: "../shared/s.sh", allow: "gone", want: "error: source \"../shared/s.sh\" lies outside the spec's folder TOP/specs\n" + outside},
-	} {
+	})
+
+	t.Run("a spec on standard input is relative to the current folder", func(t *testing.T) {
+		t.Chdir(filepath.Join(top, "specs"))
+		for _, spec := range []string{"-", "", "hooks.yaml", "./hooks.yaml"} {
+			if diff := cmp.Diff("a.sh: \"a\"\n", got((&Loader{}).Load(context.Background(), Ref{SpecFile: spec, Source: "a.sh"}))); diff != "" {
+				t.Errorf("%q: %s", spec, diff)
+			}
+		}
+	})
+}
+
+// localCase loads src, as a hook's or a file's source; sources below allow may lie outside the spec's folder.
+type localCase struct {
+	src, want string
+	allow     string
+	file      bool
+}
+
+// loadsLocally loads each source for the spec top/specs/hooks.yaml; what is wanted says TOP for top.
+func loadsLocally(t *testing.T, top string, cases map[string]localCase) {
+	t.Helper()
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			l := &Loader{Limits: small}
 			if c.allow != "" {
@@ -131,13 +131,4 @@ func TestLocal(t *testing.T) {
 			}
 		})
 	}
-
-	t.Run("a spec on standard input is relative to the current folder", func(t *testing.T) {
-		t.Chdir(filepath.Join(top, "specs"))
-		for _, spec := range []string{"-", "", "hooks.yaml", "./hooks.yaml"} {
-			if diff := cmp.Diff("a.sh: \"a\"\n", got((&Loader{}).Load(context.Background(), Ref{SpecFile: spec, Source: "a.sh"}))); diff != "" {
-				t.Errorf("%q: %s", spec, diff)
-			}
-		}
-	})
 }

@@ -1,0 +1,60 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// An answer that is an error, or breaks off, is never taken for the source.
+func TestBucketsThatMisbehave(t *testing.T) {
+	refuse := func(status int, code string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/b/") {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				io.WriteString(w, `{"error": {"code": `+fmt.Sprint(status)+`, "message": "`+code+`"}}`)
+				return
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, "<Error><Code>"+code+"</Code><Message>words of the server</Message></Error>")
+		}
+	}
+	for name, c := range map[string]struct {
+		handler http.HandlerFunc
+		s3, gs  string // what the error says
+	}{
+		"403": {refuse(http.StatusForbidden, "AccessDenied"), "StatusCode: 403, RequestID: , HostID: , api error AccessDenied: words of the server", "HTTP response code 403"},
+		"404": {refuse(http.StatusNotFound, "NoSuchBucket"), "StatusCode: 404, RequestID: , HostID: , api error NoSuchBucket", "there is no such object, and none below it"},
+		"500 with a page": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			io.WriteString(w, "<html>\x1b[2J\n::error::made up")
+		}, "StatusCode: 500", "HTTP response code 500"},
+		"breaks off": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			io.WriteString(w, "#!/bin/sh\n")
+		}, "unexpected EOF", "unexpected EOF"},
+		"hangs up": {func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, "EOF", "EOF"},
+	} {
+		for _, scheme := range []string{"s3", "gs"} {
+			t.Run(scheme+": "+name, func(t *testing.T) {
+				srv := httptest.NewServer(c.handler)
+				defer srv.Close()
+				t.Setenv("S3_ENDPOINT", srv.URL)
+				t.Setenv("S3_REGION", "us-east-1")
+				t.Setenv("S3_ACCESS_KEY_ID", "id")
+				t.Setenv("S3_SECRET_ACCESS_KEY", "secret")
+				t.Setenv("AWS_MAX_ATTEMPTS", "1")
+				use := useBuckets(t, srv)
+				files, err := fetchNew(t, scheme+"://bucket/x.sh", use)
+				want := map[string]string{"s3": c.s3, "gs": c.gs}[scheme]
+				if said := got(files, err); err == nil || len(files) > 0 || !strings.HasPrefix(said, `error: source "`+scheme+`://bucket/x.sh": `) || !strings.Contains(said, want) {
+					t.Errorf("%s, want %q", said, want)
+				}
+			})
+		}
+	}
+}
