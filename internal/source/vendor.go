@@ -138,11 +138,14 @@ func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, 
 // ownFolder refuses a folder with files that kopshook did not put there.
 func ownFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cause(err)
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasPrefix(e.Name(), "."+sumsName+".") // another process is writing the listing, or was killed then
+	})
+	if len(entries) == 0 {
+		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, sumsName)); err != nil {
 		return report.Hint("name a new folder", "%s holds files that kopshook did not put there", dir)
@@ -177,6 +180,15 @@ func writeVendor(dir string, want map[string][]byte) error {
 	var listed []File
 	for _, name := range names {
 		listed = append(listed, File{Name: name, Content: want[name]})
+	}
+	sums := filepath.Join(dir, sumsName)
+	if _, err := root.Lstat(sumsName); errors.Is(err, fs.ErrNotExist) {
+		// by the listing a later run, or one at the same time, knows the folder for kopshook's, even when this one is killed
+		if err := file.Write(sums, listing(listed), 0o644); err != nil {
+			return cause(err)
+		}
+	}
+	for _, name := range names {
 		if old, err := file.ReadIn(root, name, int64(len(want[name]))); err == nil && hashOf(old) == hashOf(want[name]) {
 			continue
 		}
@@ -188,7 +200,7 @@ func writeVendor(dir string, want map[string][]byte) error {
 			return cause(err)
 		}
 	}
-	return cause(file.Write(filepath.Join(dir, sumsName), listing(listed), 0o644))
+	return cause(file.Write(sums, listing(listed), 0o644))
 }
 
 func relativeTo(base, dir string) (string, error) {
