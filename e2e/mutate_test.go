@@ -61,6 +61,36 @@ var mutations = []struct {
 		part: "-001-runtime", pattern: `\[ -e \$r/ok/.gate \] \|\| failed`, with: ": ||",
 		tests: "TestTroubleshooting",
 	},
+	{
+		name: "no-console", why: "states are not on the console",
+		part: "-001-runtime", pattern: `echo "kopshook: \$j" >/dev/console`, with: ":",
+		tests: "TestTroubleshooting",
+	},
+	{
+		name: "no-markers", why: "a second run of the gate forgets what has succeeded",
+		part: "-000-gate", pattern: `\[ -e "\$r/\$b" \] \|\| rm -rf`, with: "rm -rf",
+		tests: "TestTroubleshooting",
+	},
+	{
+		name: "not-ours", why: "hooks of the image's run too",
+		part: "-001-runtime", pattern: `\|\| \{ status skipped 'not in user data'; exit 0; \}`, with: "|| i=x",
+		tests: "TestBakedImage",
+	},
+	{
+		name: "not-closed", why: "a gate that fails leaves the node open",
+		part: "-000-gate", pattern: `(?m)^trap closed EXIT$`, with: ":",
+		tests: "TestFailsClosed",
+	},
+	{
+		name: "no-folder", why: "hooks without a script have no working folder",
+		part: "-001-runtime", pattern: `mkdir -p "\$c" "\$w"`, with: `mkdir -p "$$c"`,
+		tests: "TestFieldsGoTogether",
+	},
+	{
+		name: "no-image", why: "what an image has done counts for nothing",
+		part: "-001-runtime", pattern: `grep -qs \$hash \$s/\*/\$h`, with: "false",
+		tests: "TestBakedHooks",
+	},
 }
 
 // mutate builds the fault of this run into the parts. A fault that finds nothing to break is an error, so that none

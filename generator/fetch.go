@@ -17,7 +17,7 @@ func (f *File) isEmbedded() bool { return len(f.URLs) == 0 && f.Secret == "" }
 
 // bucketURL is an object. A folder of archives (hookspec's archiveURL) has the same form.
 var bucketURL = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#]+)+$`)
+	return regexp.MustCompile(`^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$`)
 })
 
 // URLError says why nodes cannot download from u, and what to do; wrong is empty when they can.
@@ -26,12 +26,12 @@ func URLError(u string) (wrong, remedy string) {
 	switch {
 	case err == nil && parsed.User != nil:
 		return "holds a user or password: everybody who sees user data could read it", "let the node read a bucket as itself (s3://, gs://, azureblob://), or give an address that is signed"
-	case strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		return "holds a blank or a control character", "escape odd characters as %XX"
 	case strings.HasPrefix(u, "s3://"), strings.HasPrefix(u, "gs://"), strings.HasPrefix(u, "azureblob://"):
 		if !bucketURL().MatchString(u) {
-			return "is not the address of an object", "write s3://BUCKET/KEY, gs://BUCKET/KEY or azureblob://ACCOUNT/CONTAINER/KEY, without a query"
+			return "is not the address of an object", "write s3://BUCKET/KEY, gs://BUCKET/KEY or azureblob://ACCOUNT/CONTAINER/KEY: the key as it is, without blanks and without a query"
 		}
+	case strings.ContainsFunc(u, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return "holds a blank or a control character", "escape odd characters as %XX"
 	case err != nil:
 		return "is not a URL", "escape odd characters as %XX"
 	case parsed.Scheme != "http" && parsed.Scheme != "https":

@@ -170,7 +170,7 @@ func (f *File) problems() (c complaints) {
 	}
 	if f.Secret != "" {
 		if wrong, _ := SecretError(f.Secret); wrong != "" {
-			c.add("secret %q %s", f.Secret, wrong)
+			c.add("a secret that %s", wrong)
 		}
 		if len(f.URLs) > 0 || len(f.Content) > 0 {
 			c.add("a secret has no other content")

@@ -121,5 +121,8 @@ func refused(ctx context.Context, doing, address string, err error) error {
 	if !strings.Contains(err.Error(), address) {
 		err = fmt.Errorf("%s %s: %w", doing, address, err)
 	}
+	if strings.HasPrefix(address, "https://") {
+		return err
+	}
 	return report.Hint("it takes the rights to list the bucket, and to read and write objects; kops' own variables choose credentials and region", "%w", err)
 }

@@ -184,11 +184,12 @@ func TestServersAreReadAndNotWritten(t *testing.T) {
 func TestRightsToSecretsOfAWS(t *testing.T) {
 	const arn = "arn:aws:secretsmanager:us-east-1:123456789012:secret:far-AbCdEf"
 	for address, want := range map[string]string{
-		"aws-secretsmanager:prod/db#password":                      "secretsmanager:GetSecretValue arn:aws:secretsmanager:*:*:secret:prod/db-??????",
-		"aws-secretsmanager:" + arn:                                "secretsmanager:GetSecretValue " + arn,
-		"aws-ssm:name":                                             "ssm:GetParameter arn:aws:ssm:*:*:parameter/name",
+		"aws-secretsmanager:prod/db#password": "secretsmanager:GetSecretValue arn:aws:secretsmanager:*:*:secret:prod/db-??????",
+		"aws-secretsmanager:" + arn:           "secretsmanager:GetSecretValue " + arn,
+		"s3://bucket/a*$b":                    "s3:GetObject arn:aws:s3:::bucket/a${*}${$}b",
+		"aws-ssm:name":                        "ssm:GetParameter arn:aws:ssm:*:*:parameter/name",
 		"aws-ssm:arn:aws:ssm:us-east-1:123456789012:parameter/a/b": "ssm:GetParameter arn:aws:ssm:us-east-1:123456789012:parameter/a/b",
-		"gcp-secretmanager:x":                                      " ",
+		"gcp-secretmanager:x": " ",
 	} {
 		if action, resource := onAWS(Need{Address: address}); action+" "+resource != want {
 			t.Errorf("%s: %s %s", address, action, resource)

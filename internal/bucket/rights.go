@@ -70,7 +70,7 @@ func onAWS(n Need) (action, arn string) {
 	isARN := strings.HasPrefix(name, "arn:")
 	switch {
 	case scheme == "s3":
-		arn = aws + ":s3:::" + strings.TrimPrefix(name, "//")
+		arn = aws + ":s3:::" + literally.Replace(strings.TrimPrefix(name, "//"))
 		if strings.HasSuffix(arn, "/") {
 			arn += "*"
 		}
@@ -86,6 +86,10 @@ func onAWS(n Need) (action, arn string) {
 	}
 	return "", ""
 }
+
+// literally writes text so that IAM sees no wildcard and no variable in it
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_variables.html).
+var literally = strings.NewReplacer("*", "${*}", "?", "${?}", "$", "${$}")
 
 // elsewhere says what must be allowed on the other clouds, "" where nothing must.
 func elsewhere(address string) string {

@@ -92,7 +92,7 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 		line += "; put the archive into a bucket with archiveURL"
 	}
 	for _, f := range m.Move {
-		line += fmt.Sprintf("; give %s of %s by url:", f.Path, f.Hook)
+		line += fmt.Sprintf("; give %s of %s by url", f.Path, f.Hook)
 	}
 	if m.Suffices {
 		return line + fmt.Sprintf(": then at most %d bytes", m.High), written

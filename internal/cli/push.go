@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -150,10 +151,12 @@ func writeArchives(c *cli.Context, dir string, objects []*generator.Object) erro
 	}
 	for _, o := range objects {
 		name := filepath.Join(dir, o.SHA256)
-		if _, err := os.Lstat(name); err != nil { // else of these contents, or not ours to overwrite
+		if _, err := os.Lstat(name); err != nil {
 			if err := file.Write(name, o.Content, 0o644); err != nil {
 				return fileError(name, err)
 			}
+		} else if have, err := file.Read(name, int64(len(o.Content))); err != nil || !bytes.Equal(have, o.Content) {
+			return report.Hint("remove it: nodes take the bytes of this name only", "%s: holds something else", report.OneLine(name))
 		}
 		fmt.Fprintf(c.App.Writer, "%s %s\n", name, o.Address())
 	}

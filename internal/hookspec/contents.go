@@ -169,7 +169,7 @@ func (d *decoder) checkFileContent(at string, f *File) {
 	}
 	if f.Secret != nil && !d.bad[at+".secret"] {
 		if wrong, remedy := generator.SecretError(*f.Secret); wrong != "" {
-			d.errorf(at+".secret", remedy, "`secret` is %q, which %s", shorten(*f.Secret), wrong)
+			d.errorf(at+".secret", remedy, "`secret` %s", wrong) // without its text: it may be the secret itself
 		}
 	}
 	if f.SHA256 != nil && f.URL == nil {
