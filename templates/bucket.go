@@ -70,9 +70,17 @@ var (
 	blanks   = regexp.MustCompile(`\n{2,}`)
 	// a string, which stays as it is, or an operator
 	operators = regexp.MustCompile(`"(?:[^"\\]|\\.)*"| *(?:[-+*/%<>=!|]+|[,:]) +`)
+	words     = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\.?[A-Za-z_]\w*`) // a string, an attribute, or a name
 )
 
-// terse takes what Python does not need out of it: comments, blank lines, most of the indentation, blanks around operators.
+// long are names of ours that become one letter. None is a name that a call gives an argument, or that a scheme is found by.
+var long = []string{
+	"address", "had", "region", "path", "data", "want", "why", "place", "part", "size", "now", "machine", "who",
+	"aws_meta", "body", "home", "skew", "names", "lines", "scope", "key", "there", "began", "text", "digest", "attempt",
+}
+
+// terse takes what Python does not need out of it: comments, blank lines, most of the indentation, blanks around operators,
+// long names.
 // The pieces keep to double quotes, and to one statement on a line.
 func terse(python string) string {
 	python = comments.ReplaceAllString(python, "")
@@ -82,6 +90,12 @@ func terse(python string) string {
 			return s
 		}
 		return strings.TrimSpace(s)
+	})
+	python = words.ReplaceAllStringFunc(python, func(s string) string {
+		if i := slices.Index(long, s); i >= 0 {
+			return string(rune('A' + i))
+		}
+		return s
 	})
 	return blanks.ReplaceAllString(python, "\n")
 }

@@ -10,136 +10,136 @@ from email.utils import parsedate_to_datetime
 from urllib.error import HTTPError
 from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler,ProxyHandler,Request,build_opener
-skew=0
-who=""
-def ask(address,headers={},data=None,method=None,through=[]):
-	return build_opener(*through).open(Request(address,data,headers,method=method),timeout=20)
-def sha256(data):
-	return hashlib.sha256(data).hexdigest()
+Q=0
+M=""
+def ask(A,headers={},E=None,method=None,through=[]):
+	return build_opener(*through).open(Request(A,E,headers,method=method),timeout=20)
+def sha256(E):
+	return hashlib.sha256(E).hexdigest()
 HTTPRedirectHandler.redirect_request=lambda *_:None
-def meta(what,path,headers,method=None):
+def meta(what,D,headers,method=None):
 	try:
-		return ask("http://169.254.169.254/"+path,headers,None,method,[ProxyHandler({})]).read().decode()
+		return ask("http://169.254.169.254/"+D,headers,None,method,[ProxyHandler({})]).read().decode()
 	except OSError as e:
 		raise OSError("metadata service, %s: %s"%(what,e))
-def aws_meta(what,path):
+def N(what,D):
 	token=meta("token","latest/api/token",{"X-aws-ec2-metadata-token-ttl-seconds":"60"},"PUT")
-	return meta(what,"latest/meta-data/"+path,{"X-aws-ec2-metadata-token":token})
-def aws(service,region,host,path,headers,body=b""):
-	global who
+	return meta(what,"latest/meta-data/"+D,{"X-aws-ec2-metadata-token":token})
+def aws(service,C,host,D,headers,O=b""):
+	global M
 	roles="iam/security-credentials/"
-	who=aws_meta("role",roles).split()[0]
-	role=json.loads(aws_meta("credentials",roles+who))
-	now=time.strftime("%Y%m%dT%H%M%SZ",time.gmtime(time.time()+skew))
+	M=N("role",roles).split()[0]
+	role=json.loads(N("credentials",roles+M))
+	K=time.strftime("%Y%m%dT%H%M%SZ",time.gmtime(time.time()+Q))
 	h=dict(headers,host=host)
-	h["x-amz-content-sha256"]=sha256(body)
-	h["x-amz-date"]=now
+	h["x-amz-content-sha256"]=sha256(O)
+	h["x-amz-date"]=K
 	h["x-amz-security-token"]=role["Token"]
-	names=sorted(h)
-	lines=["POST" if body else "GET",path,""]+[k+":"+h[k] for k in names]+["",";".join(names),sha256(body)]
-	scope=now[:8]+"/"+region+"/"+service+"/aws4_request"
-	lines="AWS4-HMAC-SHA256",now,scope,sha256("\n".join(lines).encode())
-	key=("AWS4"+role["SecretAccessKey"]).encode()
-	for part in scope.split("/")+["\n".join(lines)]:
-		key=hmac.new(key,part.encode(),"sha256").digest()
-	h["authorization"]="AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s"%(role["AccessKeyId"],scope,";".join(names),key.hex())
-	return ask("https://"+host+path,h,body or None)
-def s3(place,headers,region=""):
-	bucket,path=place.split("/",1)
-	path="/"+quote(path,"/~")
-	home=region or aws_meta("region","placement/region")
-	host="s3."+home+"."+aws_meta("domain","services/domain")
+	R=sorted(h)
+	S=["POST" if O else "GET",D,""]+[k+":"+h[k] for k in R]+["",";".join(R),sha256(O)]
+	T=K[:8]+"/"+C+"/"+service+"/aws4_request"
+	S="AWS4-HMAC-SHA256",K,T,sha256("\n".join(S).encode())
+	U=("AWS4"+role["SecretAccessKey"]).encode()
+	for I in T.split("/")+["\n".join(S)]:
+		U=hmac.new(U,I.encode(),"sha256").digest()
+	h["authorization"]="AWS4-HMAC-SHA256 Credential=%s/%s, SignedHeaders=%s, Signature=%s"%(role["AccessKeyId"],T,";".join(R),U.hex())
+	return ask("https://"+host+D,h,O or None)
+def s3(H,headers,C=""):
+	bucket,D=H.split("/",1)
+	D="/"+quote(D,"/~")
+	P=C or N("region","placement/region")
+	host="s3."+P+"."+N("domain","services/domain")
 	if "." in bucket:
-		path="/"+bucket+path
+		D="/"+bucket+D
 	else:
 		host=bucket+"."+host
 	try:
-		return aws("s3",home,host,path,headers)
+		return aws("s3",P,host,D,headers)
 	except HTTPError as e:
-		there=e.headers["x-amz-bucket-region"] or home
-		if there==home:
+		V=e.headers["x-amz-bucket-region"] or P
+		if V==P:
 			raise
-		return s3(place,headers,there)
-def digest(path):
+		return s3(H,headers,V)
+def Y(D):
 	h=hashlib.sha256()
-	with open(path,"rb") as f:
-		for data in iter(lambda:f.read(65536),b""):
-			h.update(data)
+	with open(D,"rb") as f:
+		for E in iter(lambda:f.read(65536),b""):
+			h.update(E)
 	return h.hexdigest()
-def get(address,path,want,most=1<<26,seconds=180):
-	with open(path,"ab") as f:
-		had=f.tell()
+def get(A,D,F,most=1<<26,seconds=180):
+	with open(D,"ab") as f:
+		B=f.tell()
 		end=time.time()+seconds
-		if digest(path)==want:
+		if Y(D)==F:
 			return
-		scheme,place=address.split("://")
-		r=globals()[scheme](place,{"range":"bytes=%d-"%had})
+		scheme,H=A.split("://")
+		r=globals()[scheme](H,{"range":"bytes=%d-"%B})
 		if r.status!=206:
 			f.truncate(0)
-			had=0
-		size=had+int(r.headers["content-length"] or 0)
-		for data in iter(lambda:r.read(65536),b""):
-			f.write(data)
-			had+=len(data)
-			if time.time()>end or had>most:
-				raise OSError("too slow or too large, after %d bytes"%had)
-	if had<size:
-		raise OSError("cut off after %d of %d bytes"%(had,size))
-	had=digest(path)
-	if had!=want:
-		os.remove(path)
-		raise OSError("wrong sha256: "+had)
-def attempt(f,*args):
-	global skew
+			B=0
+		J=B+int(r.headers["content-length"] or 0)
+		for E in iter(lambda:r.read(65536),b""):
+			f.write(E)
+			B+=len(E)
+			if time.time()>end or B>most:
+				raise OSError("too slow or too large, after %d bytes"%B)
+	if B<J:
+		raise OSError("cut off after %d of %d bytes"%(B,J))
+	B=Y(D)
+	if B!=F:
+		os.remove(D)
+		raise OSError("wrong sha256: "+B)
+def Z(f,*args):
+	global Q
 	try:
 		f(*args)
 	except HTTPError as e:
 		if e.code==416:
-			os.remove(part)
+			os.remove(I)
 		if e.headers["date"]:
-			skew=parsedate_to_datetime(e.headers["date"]).timestamp()-time.time()
+			Q=parsedate_to_datetime(e.headers["date"]).timestamp()-time.time()
 		code=re.search(r"(?:<Code>|\"(?:__type|status|code)\": ?\")(?:[\w.]+#)?(\w+)",str(e.read(4096)))
-		return "%s, asked as %s"%(code and code.group(1) or e,who)
+		return "%s, asked as %s"%(code and code.group(1) or e,M)
 	except Exception as e:
 		return str(e)
-def place(path):
-	data=gzip.open(path).read()
-	while data:
-		head,name,data=data.split(b"\n",2)
-		mode,size=map(int,head.split())
+def H(D):
+	E=gzip.open(D).read()
+	while E:
+		head,name,E=E.split(b"\n",2)
+		mode,J=map(int,head.split())
 		os.makedirs(os.path.dirname(name),exist_ok=True)
 		with open(name+b"~","wb") as f:
-			f.write(data[:size])
+			f.write(E[:J])
 		os.chmod(f.name,int(str(mode),8))
 		os.rename(f.name,name)
-		data=data[size:]
+		E=E[J:]
 	os.sync()
-	open(stamp,"w").write(want)
-def note(state,why=""):
-	now=time.strftime("%Y-%m-%dT%H:%M:%SZ",time.gmtime())
-	began.append(now)
-	text=json.dumps(dict(hook="archive",phase="pre-nodeup",state=state,reason=why,attempts=n,exitCode=0,startedAt=began[0],
-						   updatedAt=now,instanceID=machine,hash=want[:12]))
-	print("kopshook:",text,file=open("/dev/console","w"))
-	path="/var/lib/kopshook/status/archive.json"
-	print(text,file=open(path+"~","w"))
-	os.rename(path+"~",path)
-address,want=sys.argv[1:]
-part=want
-machine=open("/run/kopshook/hook/archive").readline().strip()
-stamp="/var/lib/kopshook/%s/.bucket"%machine
-began=[]
-why=""
-if not os.path.exists(stamp) or open(stamp).read()!=want:
+	open(stamp,"w").write(F)
+def note(state,G=""):
+	K=time.strftime("%Y-%m-%dT%H:%M:%SZ",time.gmtime())
+	W.append(K)
+	X=json.dumps(dict(hook="archive",phase="pre-nodeup",state=state,reason=G,attempts=n,exitCode=0,startedAt=W[0],
+						   updatedAt=K,instanceID=L,hash=F[:12]))
+	print("kopshook:",X,file=open("/dev/console","w"))
+	D="/var/lib/kopshook/status/archive.json"
+	print(X,file=open(D+"~","w"))
+	os.rename(D+"~",D)
+A,F=sys.argv[1:]
+I=F
+L=open("/run/kopshook/hook/archive").readline().strip()
+stamp="/var/lib/kopshook/%s/.bucket"%L
+W=[]
+G=""
+if not os.path.exists(stamp) or open(stamp).read()!=F:
 	for n in range(1,7):
-		note("running",why)
-		why=attempt(get,address+"/"+want,part,want) or attempt(place,part)
-		if not why:
+		note("running",G)
+		G=Z(get,A+"/"+F,I,F) or Z(H,I)
+		if not G:
 			break
-		why="attempt %d of 6: %s/%s: %s"%(n,address,want,why)
-		print(why,flush=True)
+		G="attempt %d of 6: %s/%s: %s"%(n,A,F,G)
+		print(G,flush=True)
 		if n==6:
-			note("failed",why)
+			note("failed",G)
 			sys.exit(1)
 		time.sleep(5<<n-1)
 	os.system("systemctl daemon-reload; systemctl --no-block start kops-configuration")
