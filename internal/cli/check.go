@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -94,7 +95,7 @@ func checkGroups(c *cli.Context, out *plan.Output) error {
 	return nil
 }
 
-// printChanges prints the parts that change, and the groups for which they do. It says whether any do.
+// printChanges prints what changes, and the groups for which it does. It says whether anything does.
 func printChanges(c *cli.Context, groups []*plan.Group) bool {
 	var all []string // changes, each line
 	of, label := map[string][]string{}, plan.Labels(groups)
@@ -102,10 +103,7 @@ func printChanges(c *cli.Context, groups []*plan.Group) bool {
 		if !g.Changes() {
 			continue
 		}
-		text := ""
-		for _, p := range g.PartChanges() {
-			text += fmt.Sprintf("    %s %s\n", p.Verb(), report.OneLine(p.Name))
-		}
+		text := changesOf(g)
 		if of[text] == nil {
 			all = append(all, text)
 		}
@@ -115,4 +113,21 @@ func printChanges(c *cli.Context, groups []*plan.Group) bool {
 		fmt.Fprintf(c.App.Writer, "  %s:\n%s", someGroups(of[text]), text)
 	}
 	return len(all) > 0
+}
+
+// changesOf lists the parts of a group that change, a line each, and the hooks that have no part of their own among them:
+// those in an archive or a bucket.
+func changesOf(g *plan.Group) string {
+	var text strings.Builder
+	told := map[string]bool{}
+	for _, p := range g.PartChanges() {
+		told[hookOfPart(p.Name)] = true
+		fmt.Fprintf(&text, "    %s %s\n", p.Verb(), report.OneLine(p.Name))
+	}
+	for _, c := range g.HookChanges() {
+		if !told[c.Hook] {
+			fmt.Fprintf(&text, "    %s\n", report.OneLine(c.String()))
+		}
+	}
+	return text.String()
 }

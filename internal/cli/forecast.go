@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/generator"
-	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -49,68 +48,20 @@ func printForecast(w io.Writer, out *plan.Output) error {
 	return err
 }
 
-// causes lists the hooks whose parts come, go or change, as Markdown. The parts that all hooks share follow from them;
-// they count only when nothing else changes.
+// causes lists the hooks that come, go or change, as Markdown. The parts that all hooks share follow from them; they count
+// only when no hook changes.
 func causes(g *plan.Group) []string {
-	var names []string
-	was, is := map[string]bool{}, map[string]bool{}
-	changes := g.PartChanges()
-	for _, p := range changes {
-		if p.Name == gatePart {
-			names = changedRows(p, was, is)
-			continue
-		}
-		hook := hookOfPart(p.Name)
-		if hook == "" {
-			continue
-		}
-		if !slices.Contains(names, hook) {
-			names = append(names, hook)
-		}
-		// a hook whose weight changes has another part
-		was[hook] = was[hook] || p.Old != nil
-		is[hook] = is[hook] || p.New != nil
-	}
 	var texts []string
-	for _, name := range names {
-		text := cell(name)
-		switch {
-		case !was[name]:
-			text += " (new)"
-		case !is[name]:
-			text += " (gone)"
-		}
-		texts = append(texts, text)
+	for _, c := range g.HookChanges() {
+		texts = append(texts, cell(c.Hook)+map[string]string{"adds": " (new)", "removes": " (gone)"}[c.Verb])
 	}
 	switch {
 	case len(texts) > 0:
 		return texts
-	case len(changes) > 0:
+	case len(g.PartChanges()) > 0:
 		return []string{"what all hooks share"}
 	}
 	return []string{"the order of the parts"}
-}
-
-const gatePart = instancegroups.Prefix + "000-gate.sh"
-
-// changedRows returns the hooks whose contents in a bucket come, go or change, and notes which were there and are. In the
-// user data that is one checksum; the gate has one of each hook.
-func changedRows(gate plan.PartChange, was, is map[string]bool) (names []string) {
-	hashes := func(p *generator.UserData, there map[string]bool) map[string]string {
-		found := map[string]string{}
-		if p == nil {
-			return found
-		}
-		for _, r := range generator.Rows(p.Content) {
-			found[r.Name()] = r.DropIn + r.Hash
-			there[r.Name()] = true
-			names = append(names, r.Name())
-		}
-		return found
-	}
-	old, new := hashes(gate.Old, was), hashes(gate.New, is)
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return old[name] == new[name] })
 }
 
 // hookOfPart returns the hook that a part is made of, "" for those that all hooks share.
