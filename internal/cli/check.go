@@ -18,7 +18,7 @@ func checkCommand() *cli.Command {
 		UsageText: "kopshook check [-f SPEC...] FILE... | -",
 		Description: `Compares the decoded user data of each instance group with what the specs say; the manifest's style does not count.
 Begins with what a difference means: how many nodes kops will replace, and whether they will join. Exit code 0: nothing to do, 1: a difference,
-2: a mistake in the input.
+or user data that is too large, 2: a mistake in the input.
 
 --forecast prints it as Markdown, for a comment on a pull request: instance groups, nodes, and the hooks that cause it.
 Give it the manifests as they are now, from the main branch or from kops, and the specs of the pull request.
@@ -27,7 +27,7 @@ Give it the manifests as they are now, from the main branch or from kops, and th
 manifest and of the specs, byte for byte.
 
 --tree DIR compares a folder that render -o tree has written, and that is committed beside the manifests: reviewers see there
-what compressed parts, archives and buckets hold.
+what compressed parts, archives and buckets hold. With --group or --cluster it looks at the files of these instance groups alone.
 
 --pushed reads what the hooks have in buckets, and compares its SHA-256: what is not there keeps nodes from joining.
 
@@ -44,18 +44,18 @@ Examples:
 			groupFlag(), clusterFlag(),
 		),
 		Action: func(c *cli.Context) error {
-			out, err := changed(c, plan.Options{}, report.Error, plan.Briefs)
+			out, err := changed(c, plan.Options{}, report.Warning, plan.Briefs)
 			if err != nil {
 				return err
 			}
-			fine := true
+			fine := !out.TooLarge()
 			if c.Bool("pushed") {
 				if fine, err = checkPushed(c, out.Groups); err != nil {
 					return err
 				}
 			}
 			if c.IsSet("tree") {
-				same, err := checkTree(c, c.String("tree"), out.Groups)
+				same, err := checkTree(c, c.String("tree"), out)
 				if err != nil {
 					return err
 				}

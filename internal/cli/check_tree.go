@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,9 +17,10 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// checkTree prints where a folder is not what render -o tree writes for the groups.
-func checkTree(c *cli.Context, dir string, groups []*plan.Group) (same bool, err error) {
-	files, err := tree(groups)
+// checkTree prints where a folder is not what render -o tree writes. Where options choose groups, other files in it are left
+// alone, but for those in the folders of these groups.
+func checkTree(c *cli.Context, dir string, out *plan.Output) (same bool, err error) {
+	files, err := tree(out)
 	if err != nil {
 		return false, err
 	}
@@ -37,6 +39,9 @@ func checkTree(c *cli.Context, dir string, groups []*plan.Group) (same bool, err
 		}
 		i, known := slices.BinarySearchFunc(files, path, func(f treeFile, path string) int { return bytes.Compare([]byte(f.path), []byte(path)) })
 		if !known {
+			if len(out.Groups) < len(out.All) && !slices.ContainsFunc(out.Groups, func(g *plan.Group) bool { return strings.HasPrefix(path, folder(g, out.All)+"/") }) {
+				return nil
+			}
 			wrong[path] = "is not of these specs and instance groups"
 			return nil
 		}

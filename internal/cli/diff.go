@@ -36,7 +36,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			if any {
+			if any || out.TooLarge() {
 				return differs
 			}
 			return nil

@@ -48,13 +48,13 @@ func fit(c *cli.Context) error {
 			return err
 		}
 	}
-	all := true
+	all, label := true, out.Labels()
 	for _, g := range out.Groups {
 		if g.Size == nil {
 			continue
 		}
 		line, fits := fitLine(g.Size, c.Bool("write"))
-		fmt.Fprintf(c.App.Writer, "%s: %s\n", report.OneLine(g.Name), report.OneLine(line))
+		fmt.Fprintf(c.App.Writer, "%s: %s\n", report.OneLine(label(g)), report.OneLine(line))
 		all = all && fits
 	}
 	if !all {

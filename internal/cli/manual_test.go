@@ -34,7 +34,7 @@ type command struct {
 var (
 	exitCodes = [][2]string{
 		{"0", "all is well"},
-		{"1", "findings, or a difference: what diff, check, lint, explain, fit, lock --check, status and try are asked about"},
+		{"1", "findings, a difference, or user data that is too large: what diff, check, lint, explain, fit, lock --check, status and try are asked about"},
 		{"2", "a mistake in the options or in the input; nothing was written"},
 		{"125, 126, 127", "of exec: a hook failed, the command cannot be started, the command is not found; all others are those of kops"},
 		{"129, 130, 131, 143", "interrupted by SIGHUP, SIGINT, SIGQUIT or SIGTERM; no file was changed. A second signal ends kopshook at once"},

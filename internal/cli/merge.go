@@ -126,8 +126,8 @@ func pruneFlag() cli.Flag {
 }
 
 func baseFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "base", Usage: "size user data exactly: `[GROUP=]FILE` holds that of the group as " +
-		"kops update cluster --target=terraform wrote it; may be repeated"}
+	return &cli.StringSliceFlag{Name: "base", Usage: "size user data exactly: `[GROUP=]FILE` holds that of the group, NAME or " +
+		"CLUSTER/NAME, as kops update cluster --target=terraform wrote it; may be repeated"}
 }
 
 // planned reads the command's files and merges them. The command wants specs and manifests.

@@ -16,7 +16,7 @@ func renderCommand() *cli.Command {
 		Usage:     "print the user data alone, in one of several forms",
 		UsageText: "kopshook render [-f SPEC...] [-o yaml|json|mime|tree] FILE... | -",
 		Description: `Forms:
-   yaml   a list of {instanceGroup, additionalUserData: [{name, type, content}]}
+   yaml   a list of {instanceGroup, cluster, additionalUserData: [{name, type, content}]}
    json   the same as JSON: other programs build on it
    mime   the message that kops sends to a node of one instance group, with all parts of the manifest; the place of
           kops' own nodeup.sh is marked, or filled from --base, a user-data file that kops wrote
@@ -54,7 +54,7 @@ func render(c *cli.Context) error {
 	case "mime":
 		return renderMIME(c, out.Groups)
 	case "tree":
-		return renderTree(c, out.Groups)
+		return renderTree(c, out)
 	}
 	return unknownFormat(c)
 }
@@ -62,13 +62,14 @@ func render(c *cli.Context) error {
 // rendered is what render -o json prints of an instance group; other programs build on it.
 type rendered struct {
 	InstanceGroup      string               `json:"instanceGroup"`
+	Cluster            string               `json:"cluster,omitempty"`
 	AdditionalUserData []generator.UserData `json:"additionalUserData"`
 }
 
 func renderParts(c *cli.Context, groups []*plan.Group, format string) error {
 	list := []rendered{}
 	for _, g := range groups {
-		r := rendered{InstanceGroup: g.Name, AdditionalUserData: g.Parts}
+		r := rendered{InstanceGroup: g.Name, Cluster: g.Cluster, AdditionalUserData: g.Parts}
 		if r.AdditionalUserData == nil {
 			r.AdditionalUserData = []generator.UserData{}
 		}
@@ -85,11 +86,6 @@ func renderParts(c *cli.Context, groups []*plan.Group, format string) error {
 	return err
 }
 
-// nodeupPlaceholder stands for kops' own first part where no --base is given.
-const nodeupPlaceholder = `#!/bin/sh
-# kops puts its own nodeup.sh here. With --base FILE, a user-data file that kops wrote, it is the real one.
-`
-
 func renderMIME(c *cli.Context, groups []*plan.Group) error {
 	if len(groups) != 1 {
 		return report.Hint("choose one with --group NAME", "-o mime prints the message of one instance group, not of %d", len(groups))
@@ -97,7 +93,7 @@ func renderMIME(c *cli.Context, groups []*plan.Group) error {
 	g := groups[0]
 	nodeup := g.Nodeup
 	if nodeup == nil {
-		nodeup = []byte(nodeupPlaceholder)
+		nodeup = []byte(cloudinit.NodeupPlaceholder)
 	}
 	_, err := c.App.Writer.Write(cloudinit.Message(nodeup, g.Role, g.Merged()))
 	return err

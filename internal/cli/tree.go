@@ -21,8 +21,8 @@ type treeFile struct {
 	content []byte
 }
 
-func renderTree(c *cli.Context, groups []*plan.Group) error {
-	files, err := tree(groups)
+func renderTree(c *cli.Context, out *plan.Output) error {
+	files, err := tree(out)
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,10 @@ func renderTree(c *cli.Context, groups []*plan.Group) error {
 
 // tree lays out what lands on the nodes, for reviewers: a file that is the same on all nodes that have it stands once,
 // below all/; one that differs stands below each group's name. GROUP/files.txt lists what the group's nodes get, in
-// order, with mode and owner, and where the node gets what is not in the tree.
-func tree(groups []*plan.Group) ([]treeFile, error) {
+// order, with mode and owner, and where the node gets what is not in the tree. Options that choose groups leave out files
+// of others, and move none.
+func tree(merged *plan.Output) ([]treeFile, error) {
+	groups := merged.All
 	perGroup := map[*plan.Group][]generator.File{}
 	first := map[string][]byte{}
 	differs := map[string]bool{}
@@ -66,7 +68,7 @@ func tree(groups []*plan.Group) ([]treeFile, error) {
 	}
 	var out []treeFile
 	done := map[string]bool{}
-	for _, g := range groups {
+	for _, g := range merged.Groups {
 		if len(perGroup[g]) == 0 {
 			continue
 		}

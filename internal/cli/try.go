@@ -166,7 +166,7 @@ func tryUserData(c *cli.Context, group *plan.Group, parts []cloudinit.Part) ([]b
 			return nil, err
 		}
 		if nodeup, err = cloudinit.Nodeup(data); err != nil {
-			return nil, fmt.Errorf("%s: %w", display(base), err)
+			return nil, report.Hint(plan.BaseRemedy, "%s: %w", display(base), err)
 		}
 	}
 	if c.Bool("warm-pool") && group.Role != "Node" && group.Role != "APIServer" { // upup/pkg/fi/nodeup/command.go:760 of kops 1.36.2

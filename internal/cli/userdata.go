@@ -20,6 +20,7 @@ import (
 // the manifest's own parts and then the hooks', byte for byte.
 func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) {
 	fine = true
+	label := plan.Labels(groups)
 	for _, name := range c.StringSlice("user-data") {
 		data, err := readInput(c.Context, name, c.App.Reader)
 		if err != nil {
@@ -36,11 +37,11 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 		}
 		want := g.Merged()
 		if bytes.Equal(data, cloudinit.Message(nodeup, g.Role, want)) {
-			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(g.Name))
+			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(label(g)))
 			continue
 		}
 		fine = false
-		fmt.Fprintf(c.App.Writer, "%s: does not hold what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(g.Name))
+		fmt.Fprintf(c.App.Writer, "%s: does not hold what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(label(g)))
 		for _, w := range compareParts(want, has) {
 			fmt.Fprintf(c.App.Writer, "  %s\n", report.OneLine(w))
 		}

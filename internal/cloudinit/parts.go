@@ -69,11 +69,19 @@ func IsUserData(data []byte) bool {
 	return false
 }
 
-// Nodeup returns kops' bootstrap script of user data that kops wrote.
+// NodeupPlaceholder stands for kops' own script in messages that are made without it.
+const NodeupPlaceholder = `#!/bin/sh
+# kops puts its own nodeup.sh here. With --base FILE, a user-data file that kops wrote, it is the real one.
+`
+
+// Nodeup returns kops' bootstrap script of user data that kops wrote, not what stands for it.
 func Nodeup(userData []byte) ([]byte, error) {
 	nodeup, _, err := Parts(userData)
 	if err == nil && nodeup == nil {
 		err = errors.New("holds no " + NodeupName + ": it is that of a bastion")
+	}
+	if err == nil && string(nodeup) == NodeupPlaceholder {
+		err = errors.New("kops did not write it: kopshook render made it without --base, with a placeholder for " + NodeupName)
 	}
 	return nodeup, err
 }

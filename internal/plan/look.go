@@ -160,6 +160,9 @@ func GroupOfUserData(nodeup []byte, parts []cloudinit.Part) *Group {
 	for _, p := range parts {
 		ig.Spec.AdditionalUserData = append(ig.Spec.AdditionalUserData, kops.UserData(p))
 	}
+	if string(nodeup) == cloudinit.NodeupPlaceholder {
+		nodeup = nil // its size is to be estimated
+	}
 	return &Group{Group: &instancegroups.Group{Role: string(role), Object: ig}, Manifest: &Manifest{}, Nodeup: nodeup, asIs: true}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -30,13 +29,6 @@ type Options struct {
 	Write bool
 }
 
-// Base is user data that kops made for an instance group.
-type Base struct {
-	Group string // "" is all
-	File  string
-	Data  []byte
-}
-
 // Check is a look at a result. It reports what it finds.
 type Check func(*Output)
 
@@ -44,6 +36,8 @@ type Check func(*Output)
 type Output struct {
 	Input  *Input
 	Groups []*Group
+	// All are the groups of all manifests: those that Options.Only and Options.Clusters leave out, too.
+	All []*Group
 	// Files are the manifests with their new bytes, where Options.Write asks for them and nothing is wrong.
 	Files []File
 	// Report holds all that there is to say, sorted. With errors in it, the rest may not be complete.
@@ -89,6 +83,7 @@ func (out *Output) plan(ctx context.Context) {
 		return
 	}
 	var err error
+	out.All = groups
 	if out.Groups, err = Only(groups, o.Only, o.Clusters); err == nil {
 		err = setBases(out.Groups, o.Base)
 	}
@@ -168,14 +163,6 @@ func matching(groups []*Group, globs []string, option string, name func(g *Group
 	return slices.DeleteFunc(slices.Clone(groups), func(g *Group) bool { return !keep[g] }), nil
 }
 
-func groupNames(groups []*Group) []string {
-	var names []string
-	for _, g := range groups {
-		names = append(names, g.Name)
-	}
-	return names
-}
-
 // someNames lists names, the first of many.
 func someNames(names []string) string {
 	const most = 10
@@ -186,38 +173,4 @@ func someNames(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return strings.Join(names, ", ")
-}
-
-// setBases gives each group the script of kops' own that the user data of its base begins with.
-func setBases(groups []*Group, bases []Base) error {
-	var roles []string
-	for _, g := range groups {
-		if len(g.Parts) > 0 && g.Role != "Bastion" && !slices.Contains(roles, g.Role) {
-			roles = append(roles, g.Role)
-		}
-	}
-	for _, b := range bases {
-		names := groupNames(groups)
-		if b.Group != "" && !slices.Contains(names, b.Group) {
-			return report.Hint("name one of "+strings.Join(names, ", "), "--base %s=%s: there is no instance group %q", b.Group, b.File, b.Group)
-		}
-		if b.Group == "" && len(roles) > 1 {
-			return report.Hint("give each its own: --base GROUP=FILE",
-				"--base %s: groups of roles %s differ in what kops writes", b.File, strings.Join(roles, " and "))
-		}
-		script, err := cloudinit.Nodeup(b.Data)
-		if err != nil {
-			return report.Hint("give a file such as data/aws_launch_template_GROUP.CLUSTER_user_data", "%s: %w", report.Position{File: b.File}, err)
-		}
-		for _, g := range groups {
-			if b.Group == g.Name || b.Group == "" && !hasOwnBase(bases, g.Name) {
-				g.Nodeup = script
-			}
-		}
-	}
-	return nil
-}
-
-func hasOwnBase(bases []Base, group string) bool {
-	return slices.ContainsFunc(bases, func(b Base) bool { return b.Group == group })
 }

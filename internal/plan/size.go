@@ -36,6 +36,11 @@ func Sizes(tooLarge report.Severity) Check {
 	}
 }
 
+// TooLarge says whether the cloud refuses the user data of one of the groups, where Sizes has looked.
+func (out *Output) TooLarge() bool {
+	return slices.ContainsFunc(out.Groups, func(g *Group) bool { return g.Size != nil && g.Size.Verdict == budget.TooLarge })
+}
+
 // reportSizes reports what does not fit: of groups with the same hooks and parts of their own, the largest alone.
 func (out *Output) reportSizes(tooLarge report.Severity) {
 	var keys []string
