@@ -203,7 +203,8 @@ func (f *File) resolve() generator.File {
 }
 
 // ForGroup returns the hooks of all specs that select g, in the order in which they run: phase, weight, name. It
-// reports what cannot be together: two hooks of one name, two runtimes, a file that two hooks place. What concerns
+// reports what cannot be together: two hooks of one name, two runtimes, a file that two hooks place, or that
+// is the folder of another. What concerns
 // several instance groups is said once in a report.
 func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 	var out []Resolved
@@ -248,10 +249,22 @@ func (d *Doc) runtime() string {
 	return cmp.Or(d.Spec.Spec.Runtime, specObject.Field("runtime").Default)
 }
 
-// checkConflicts reports hooks of one name and files of one path.
+// placed is a file that a hook places, or the first one in a folder.
+type placed struct {
+	*Resolved
+	path string
+	pos  report.Position
+}
+
+// byAnother says whether another hook than h places it. A hook of several phases places its own files each time.
+func (f placed) byAnother(h *Resolved) bool {
+	return f.Resolved != nil && (f.Doc != h.Doc || f.Resolved.Path != h.Path)
+}
+
+// checkConflicts reports hooks of one name, files of one path, and files where another hook needs a folder.
 func checkConflicts(hooks []Resolved, g Group, r *report.Report) {
-	names, files := map[string]*Resolved{}, map[string]*Resolved{}
-	filePos := map[string]report.Position{}
+	names := map[string]*Resolved{}
+	files, inside := map[string]placed{}, map[string][]placed{} // inside: the first one of each hook in a folder
 	for i := range hooks {
 		h := &hooks[i]
 		if other := names[h.Name]; other != nil {
@@ -261,16 +274,38 @@ func checkConflicts(hooks []Resolved, g Group, r *report.Report) {
 		names[h.Name] = h
 		for j, f := range h.Files {
 			field := item("files", j) + ".path"
-			// a hook of several phases places its own files each time
-			if other := files[f.Path]; other != nil && (other.Doc != h.Doc || other.Path != h.Path) {
+			if other := files[f.Path]; other.byAnother(h) {
 				conflict(r, h.Pos(field), h.FieldPath(field), "place it with one of the two hooks, or let their selectors exclude each other",
-					"file %q is placed by two hooks of instance group `%s`, `%s` and `%s` (%s)", f.Path, g.Name, h.Name, other.Name, filePos[f.Path])
+					"file %q is placed by two hooks of instance group `%s`, `%s` and `%s` (%s)", f.Path, g.Name, h.Name, other.Name, other.pos)
 				continue
 			}
-			files[f.Path] = h
-			filePos[f.Path] = h.Pos(field)
+			if folder, in, other := fileAndFolder(h, f.Path, files, inside); folder != "" {
+				conflict(r, h.Pos(field), h.FieldPath(field), "place one of them elsewhere, or let the selectors of the two hooks exclude each other",
+					"%q cannot be a file and the folder of %q: hooks `%s` and `%s` (%s) of instance group `%s` place them", folder, in, h.Name, other.Name, other.pos, g.Name)
+				continue
+			}
+			p := placed{h, f.Path, h.Pos(field)}
+			files[f.Path] = p
+			for _, folder := range foldersOf(f.Path) {
+				if !slices.ContainsFunc(inside[folder], func(other placed) bool { return !other.byAnother(h) }) {
+					inside[folder] = append(inside[folder], p)
+				}
+			}
 		}
 	}
+}
+
+// fileAndFolder finds a file of another hook that lies below path, or that path lies below.
+func fileAndFolder(h *Resolved, path string, files map[string]placed, inside map[string][]placed) (folder, in string, other placed) {
+	for _, folder := range foldersOf(path) {
+		if other := files[folder]; other.byAnother(h) {
+			return folder, path, other
+		}
+	}
+	if i := slices.IndexFunc(inside[path], func(f placed) bool { return f.byAnother(h) }); i >= 0 {
+		return path, inside[path][i].path, inside[path][i]
+	}
+	return "", "", placed{}
 }
 
 func conflict(r *report.Report, pos report.Position, path, remedy, format string, args ...any) {

@@ -262,6 +262,12 @@ func TestConflictsOfSpecs(t *testing.T) {
 		{"one file twice, by an override", []string{spec("  - {name: a, files: [{path: /etc/a, content: a}]}\n  - {name: b, files: [{path: /etc/b, content: b}]}\n" +
 			"  overrides: [{selector: {}, hooks: {b: {files: [{path: /etc/a, content: b}]}}}]\n")},
 			[]string{"a.yaml:9:57 spec.overrides[0].hooks.b.files[0].path: file \"/etc/a\" is placed by two hooks of instance group `nodes`, `b` and `a` (a.yaml:7:30)"}},
+		{"a file where another hook needs a folder", []string{spec(a + "  - name: b\n    files: [{path: /etc/a/b, content: b}]\n")},
+			[]string{"a.yaml:12:20 spec.hooks[1].files[0].path: \"/etc/a\" cannot be a file and the folder of \"/etc/a/b\": hooks `b` and `a` (a.yaml:10:14) of instance group `nodes` place them"}},
+		{"a secret where a hook of another spec needs a folder", []string{spec("  - {name: a, files: [{path: /etc/c, content: c}, {path: /etc/b/x/y, content: a}]}\n"),
+			spec("  - {name: b, run: every-boot, files: [{path: /etc/b, secret: \"aws-ssm:b\"}]}\n")},
+			[]string{"b.yaml:7:47 spec.hooks[0].files[0].path: \"/etc/b\" cannot be a file and the folder of \"/etc/b/x/y\": hooks `b` and `a` (a.yaml:7:58) of instance group `nodes` place them"}},
+		{"files beside each other", []string{spec(a + "  - name: b\n    files: [{path: /etc/ab, content: b}, {path: /etc/b/a, content: b}]\n")}, nil},
 		{"a hook of several phases places its files each time", []string{spec(strings.Replace(a, "script", "phase: [pre-nodeup, post-kubelet]\n    script", 1))}, nil},
 		{"a hook that is switched off is in nobody's way", []string{spec(a), spec(a + "    enabled: false\n")}, nil},
 		{"a spec that selects other groups is in nobody's way", []string{spec(a), strings.Replace(spec(a), "selector: {}", "selector: {names: [other]}", 1)}, nil},
