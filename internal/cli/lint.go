@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"k8s.io/kops/pkg/apis/kops"
 
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/cloudinit"
@@ -225,7 +226,28 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 	for i := range hooks {
 		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Images: imagesOf(out.Groups, &hooks[i]), Source: in.Text(hooks[i].Doc.File)})...)
 	}
-	return in, sortFindings(findings), nil
+	return in, sortFindings(append(findings, otherClouds(in, out.Groups)...)), nil
+}
+
+// otherClouds looks at hooks as each instance group has them: an override may name another store for another cloud.
+func otherClouds(in *inputs, groups []*plan.Group) (findings []lint.Finding) {
+	type variant struct {
+		doc   *hookspec.Doc
+		id    string
+		cloud kops.CloudProviderID
+	}
+	seen := map[variant]bool{}
+	for _, g := range groups {
+		cloud := g.Cloud()
+		for i := range g.Hooks {
+			h := &g.Hooks[i]
+			if v := (variant{h.Doc, h.ID, cloud}); !seen[v] {
+				seen[v] = true
+				findings = append(findings, lint.CheckCloud(&lint.Hook{Resolved: h, Source: in.Text(h.Doc.File)}, cloud)...)
+			}
+		}
+	}
+	return findings
 }
 
 // imagesOf returns the images of the instance groups that get a hook.

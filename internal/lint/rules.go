@@ -119,4 +119,5 @@ var rules = [...]Rule{
 	{"KH085", "warm-pool-wait", report.Warning, "hooks may take longer than a warm pool waits for a machine", "raise spec.warmPool.lifecycleHookTimeout, or lower attempts and timeout of the hooks"},
 	{"KH086", "warm-pool-cut-off", report.Warning, "a warm pool stops machines without waiting for nodeup and hooks", "set spec.warmPool.enableLifecycleHook: true"},
 	{"KH087", "warm-pool-phase", report.Warning, "a pre-kubelet hook may be cut off when a machine of a warm pool is stopped", "make it a hook of phase pre-nodeup: the machine is stopped only when nodeup is done"},
+	{"KH088", "another-cloud", report.Error, "a hook asks a cloud that its machines are not in", "name a store of the machines' own cloud, by an override where a spec has groups of several clouds; or add an https:// mirror"},
 }

@@ -152,6 +152,11 @@ func lintExample(t *testing.T, text string) []Finding {
 	for _, g := range f.Groups() {
 		if len(docs) > 0 {
 			g.SetUserData(planned(t, docs, g))
+			for _, d := range docs {
+				for _, h := range d.Resolve(hookspec.Group{Name: g.Name}) {
+					found = append(found, CheckCloud(&Hook{Resolved: &h, Source: NewText(data)}, budget.CloudOf(g.Object, nil))...)
+				}
+			}
 		}
 		l := &Group{Group: g, File: name, Source: NewText(data)}
 		for _, p := range g.UserData() {

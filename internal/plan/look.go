@@ -81,11 +81,13 @@ func (l *Looker) ofHooks(g *Group) []lint.Finding {
 	}
 	var all []lint.Finding
 	for i := range g.Hooks {
-		key := g.hookIDs[i] + " " + g.Object.Spec.Image
+		cloud := g.Cloud()
+		key := fmt.Sprint(g.hookIDs[i], " ", g.Object.Spec.Image, " ", cloud)
 		found, ok := l.hooks[key]
 		if !ok {
 			h := &g.Hooks[i]
-			found = lint.CheckHook(&lint.Hook{Resolved: h, Images: []string{g.Object.Spec.Image}, Source: l.Text(h.Doc.File)})
+			hook := &lint.Hook{Resolved: h, Images: []string{g.Object.Spec.Image}, Source: l.Text(h.Doc.File)}
+			found = append(lint.CheckHook(hook), lint.CheckCloud(hook, cloud)...)
 			found = slices.DeleteFunc(found, func(f lint.Finding) bool { return f.Effect == lint.NoEffect })
 			l.hooks[key] = found
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/kops/pkg/apis/kops"
+
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/report"
@@ -103,12 +105,19 @@ func (g *Group) sizeInput() budget.Input {
 		Parts:   g.Parts,
 		Theirs:  g.Own(),
 	}
+	in.Cloud = g.Cloud()
 	if c := g.ClusterObject; c != nil {
-		in.Cloud, in.Proxy = budget.CloudOf(g.Object, c.Object), budget.HasProxy(c.Object)
-	} else {
-		in.Cloud = budget.CloudOf(g.Object, nil)
+		in.Proxy = budget.HasProxy(c.Object)
 	}
 	return in
+}
+
+// Cloud is kops' name for the cloud of the group's machines, "" when it is not known.
+func (g *Group) Cloud() kops.CloudProviderID {
+	if c := g.ClusterObject; c != nil {
+		return budget.CloudOf(g.Object, c.Object)
+	}
+	return budget.CloudOf(g.Object, nil)
 }
 
 // Measure sizes what the nodes of the group get after merging.
