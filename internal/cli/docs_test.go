@@ -12,6 +12,7 @@ import (
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/clusterhooks"
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -31,7 +32,7 @@ type block struct {
 //	sh setup  is what a reader does once on a machine of their own (installing, cloning): it must parse
 //	sh example  stands in a help text too: it must parse here, and TestHelpExamples runs it
 //	sh kops, kustomize, kpt  needs that program: it must parse, and e2e/pipelines runs it
-//	yaml      is a hook spec that decodes without a finding, or a kops manifest, or other YAML that parses
+//	yaml      is a hook spec that decodes without a finding, in which lint finds no error and no warning, or a kops manifest, or other YAML that parses
 //	text      is output; behind an sh it is that of the sh, which must print each of its lines but for "..."
 //
 // Other languages (hcl, json, mermaid) have tests of their own.
@@ -89,9 +90,18 @@ func checkYAML(t *testing.T, page string, b block) {
 	switch {
 	case strings.Contains(b.text, "kind: "+hookspec.Kind):
 		var r report.Report
-		hookspec.Decode(page, []byte(b.text), &r)
+		docs := hookspec.Decode(page, []byte(b.text), &r)
 		for _, f := range r.Findings {
 			t.Errorf("%s, in the block at line %d: %s", f.Position, b.line, f.Message)
+		}
+		for _, d := range docs {
+			for _, h := range d.Resolve(hookspec.Group{}) {
+				for _, f := range lint.CheckHook(&lint.Hook{Resolved: &h}) {
+					if f.Severity != report.Info {
+						t.Errorf("the block at line %d: %s: %s", b.line, f.Code, f.Message)
+					}
+				}
+			}
 		}
 	case strings.Contains(b.text, "kind: "+clusterhooks.Kind):
 		var r report.Report

@@ -158,6 +158,7 @@ func TestWhatIsFine(t *testing.T) {
 	}
 	for _, c := range []struct{ name, parts string }{
 		{"apt with the timeout in a variable", script(`APT="-o DPkg::Lock::Timeout=60"`, "export DEBIAN_FRONTEND=noninteractive", "apt-get $APT -qqy install x")},
+		{"apt that is told in words", script("export DEBIAN_FRONTEND=noninteractive", "apt-get -o DPkg::Lock::Timeout=60 -o APT::Get::Assume-Yes=true install x", "apt-get -t stable -q=2 -oDPkg::Lock::Timeout=60 install x")},
 		{"a function called apt", script(`apt() { command true; }`, "apt install x")},
 		{"systemctl that does not wait", config("bootcmd:", "- systemctl --no-block start x", "- systemctl daemon-reload", "- systemctl enable x", "- systemctl is-active x || true")},
 		{"systemctl start in a script", script("systemctl start x")},

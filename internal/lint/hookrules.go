@@ -99,5 +99,10 @@ func (p *hookPass) checkFailures(s *shellText) {
 	p.add("KH068", s.place(c.Line, c.Col), fmt.Sprintf("when %s fails the script goes on, and the hook succeeds if its last command does", firstOf(c)))
 }
 
-// firstOf names a command by its first two words.
-func firstOf(c *shell.Command) string { return strings.Join(c.Words[:min(2, len(c.Words))], " ") }
+// firstOf names a command by its first two words, apt-get by what it is to do.
+func firstOf(c *shell.Command) string {
+	if c.Is("apt-get", "apt") {
+		return strings.TrimSpace(c.Name() + " " + c.Verb())
+	}
+	return strings.Join(c.Words[:min(2, len(c.Words))], " ")
+}

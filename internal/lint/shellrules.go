@@ -153,9 +153,11 @@ func checkApt(p adder, s *shellText, c *command, pos report.Position) {
 	if !strings.Contains(line, "Lock::Timeout") && !mentions(s, "Lock::Timeout") {
 		p.add("KH061", pos, fmt.Sprintf("%s %s fails at once when another process holds the lock, as unattended upgrades and nodeup do on a new node", c.Name(), c.Verb()))
 	}
+	options, _ := c.Options()
 	asks := c.Has("install", "upgrade", "dist-upgrade", "full-upgrade", "remove", "purge", "autoremove")
-	yes := c.Has("-y", "--yes", "--assume-yes", "-qq") || slices.ContainsFunc(c.Words[1:], func(w string) bool {
-		return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "y")
+	yes := strings.Contains(line, "APT::Get::Assume-Yes") || slices.ContainsFunc(options, func(w string) bool {
+		short := !strings.HasPrefix(w, "--")
+		return slices.Contains([]string{"--yes", "--assume-yes", "-q=2"}, w) || short && (strings.Contains(w, "y") || strings.Contains(w, "qq"))
 	})
 	switch {
 	case asks && !yes && !answered(c):

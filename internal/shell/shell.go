@@ -49,14 +49,50 @@ func (c *Command) Has(words ...string) bool {
 	return slices.ContainsFunc(c.Words[1:], func(w string) bool { return slices.Contains(words, w) })
 }
 
-// Verb is the first argument that is no option, or "".
+// Verb is the first argument that is no option and no value of one, or "".
 func (c *Command) Verb() string {
-	for _, w := range c.Words[1:] {
-		if !strings.HasPrefix(w, "-") {
-			return w
-		}
+	if _, args := c.Options(); len(args) > 0 {
+		return args[0]
 	}
 	return ""
+}
+
+// valued are the options that take a value, also the next word: letters, and long names (apt-get(8), OPTIONS).
+var valued = map[string]struct {
+	letters string
+	long    []string
+}{
+	"apt-get": {"octaP", []string{"--option", "--config-file", "--target-release", "--default-release", "--host-architecture", "--build-profiles"}},
+	"apt":     {"octaP", []string{"--option", "--config-file", "--target-release", "--default-release", "--host-architecture", "--build-profiles"}},
+}
+
+// Options tells a command's options from its arguments. Values of the options that are known to take one are in neither:
+// of apt-get -yo A=1 install x the options are -yo, and the arguments install and x.
+func (c *Command) Options() (options, arguments []string) {
+	known := valued[c.Name()]
+	words := c.Words[1:]
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case w == "--":
+			return options, append(arguments, words[i+1:]...)
+		case !strings.HasPrefix(w, "-"):
+			arguments = append(arguments, w)
+			continue
+		case strings.HasPrefix(w, "--"):
+			if slices.Contains(known.long, w) {
+				i++
+			}
+		default:
+			if at := strings.IndexAny(w, known.letters); at == len(w)-1 {
+				i++
+			} else if at > 0 {
+				w = w[:at+1]
+			}
+		}
+		options = append(options, w)
+	}
+	return options, arguments
 }
 
 // Starts are the units that the command starts or restarts, and waits for: those of systemctl and service, with their
