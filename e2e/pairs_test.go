@@ -61,6 +61,19 @@ func (h pairHook) everyBoot() bool {
 	return h.Value("run") == "every-boot" || h.phase == "boot" || h.phase == "pre-shutdown"
 }
 
+func (h pairHook) perImage() bool { return h.Value("run") == "once-per-image" }
+
+// eventsOf are those of a boot: what is done once per image is verified on later boots.
+func (h pairHook) eventsOf(first bool) []string {
+	switch {
+	case first || h.everyBoot():
+		return h.events()
+	case h.perImage() && h.Value("verify") != "":
+		return []string{h.name + " verified"}
+	}
+	return nil
+}
+
 // events of one run of the hook.
 func (h pairHook) events() (all []string) {
 	env := ""
@@ -113,7 +126,7 @@ func testPairs(t *testing.T, suite string, archive bool, rows []pairs.Row) {
 		r := n.boot(boot.Options{End: boot.PowerOff}).joins().fails()
 		r.ranInOrder(hooks, number == 1)
 		for _, h := range hooks {
-			n.arrived(h)
+			n.arrived(h, number == 1)
 		}
 	}
 }
@@ -173,9 +186,7 @@ func (r *result) ranInOrder(hooks []pairHook, first bool) {
 		var want, all []string
 		for _, h := range these {
 			all = append(all, h.events()...)
-			if first || h.everyBoot() {
-				want = append(want, h.events()...)
-			}
+			want = append(want, h.eventsOf(first)...)
 		}
 		if diff := cmp.Diff(want, r.Timeline.Only(all...)); diff != "" {
 			r.t.Errorf("boot %d: events of phase %s (-want +got)\n%s", r.Number, phase, diff)
@@ -196,17 +207,19 @@ func (r *result) ranInOrder(hooks []pairHook, first bool) {
 		if got := r.Timeline.Only(unit); len(got) != 1 {
 			r.t.Errorf("boot %d: what waits for hook %s started %d times", r.Number, h.name, len(got))
 		}
-		for _, e := range h.events() {
-			if first || h.everyBoot() {
-				r.ordered(e, unit)
-			}
+		for _, e := range h.eventsOf(first) {
+			r.ordered(e, unit)
 		}
 	}
 }
 
 // arrived expects the hook's status, and what it was to bring.
-func (n *node) arrived(h pairHook) {
+func (n *node) arrived(h pairHook, first bool) {
 	n.t.Helper()
+	attempts, reason := 1, ""
+	if h.perImage() && !first {
+		attempts, reason = 0, "was done"
+	}
 	if h.phase == "boot" {
 		return // neither status nor files
 	}
@@ -215,7 +228,7 @@ func (n *node) arrived(h pairHook) {
 		n.t.Errorf("hook %s has no status: %v", h.name, err)
 	} else if s, err := nodestatus.Parse(data); err != nil {
 		n.t.Errorf("hook %s: %v", h.name, err)
-	} else if s.State != nodestatus.Succeeded || s.Attempts != 1 || s.ExitCode != 0 || s.Reason != "" || s.Phase != h.phase || s.Hook != h.name {
+	} else if s.State != nodestatus.Succeeded || s.Attempts != attempts || s.ExitCode != 0 || s.Reason != reason || s.Phase != h.phase || s.Hook != h.name {
 		n.t.Errorf("the status of hook %s is %s", h.name, data)
 	}
 	name := pairs.Name(h.index)
