@@ -12,7 +12,7 @@ import (
 type gateEntry struct {
 	dropIn string // NNN-NAME
 	hook   string
-	post   bool // started when nodeup has succeeded; else before it starts
+	pull   string // in the unit of kops-configuration, up to the name of the hook's unit
 	units  []string
 	hash   func() string // of what the hook brings
 }
@@ -24,8 +24,9 @@ func (e gateEntry) holdsNodeup() bool { return len(e.units) > 1 && e.units[0] ==
 // what waits for its phase, and its successor, so that a hook that blocks stops what follows.
 func gateEntries(hooks []*hook) []gateEntry {
 	var entries []gateEntry
+	var posts []int // of entries: started when nodeup has succeeded
 	if url := archiveURL(hooks); url != "" {
-		e := gateEntry{dropIn: archiveHook.dropIn, hook: archiveHook.hook, units: []string{kopsConfiguration, kubelet}}
+		e := gateEntry{dropIn: archiveHook.dropIn, hook: archiveHook.hook, pull: pullBefore, units: []string{kopsConfiguration, kubelet}}
 		if i := slices.IndexFunc(hooks, func(h *hook) bool { return h.Phase == PreNodeup || h.Phase == PreKubelet }); i >= 0 {
 			e.units = append(e.units, UnitName(hooks[i].Name))
 		}
@@ -35,19 +36,27 @@ func gateEntries(hooks []*hook) []gateEntry {
 		if h.Phase == Boot {
 			continue
 		}
-		e := gateEntry{dropIn: dropInName(h), hook: h.Name, hash: h.hash}
+		e := gateEntry{dropIn: dropInName(h), hook: h.Name, pull: pullBefore, hash: h.hash}
 		switch h.Phase {
 		case PreNodeup:
 			e.units = append([]string{kopsConfiguration, kubelet}, h.Before...)
 		case PreKubelet:
 			e.units = append([]string{kubelet}, h.Before...)
 		case PostNodeup, PostKubelet:
-			e.post = true
+			e.pull = pullNothing
+			posts = append(posts, len(entries))
 		}
 		if i+1 < len(hooks) && chained(h.Phase, hooks[i+1].Phase) {
 			e.units = append(e.units, UnitName(hooks[i+1].Name))
 		}
 		entries = append(entries, e)
+	}
+	if n := len(posts); n > 0 {
+		last := &entries[posts[n-1]]
+		last.pull = pullAfter
+		for _, i := range posts[:n-1] {
+			last.pull += strings.TrimSuffix(UnitName(entries[i].hook), ".service") + " "
+		}
 	}
 	return entries
 }
@@ -62,10 +71,13 @@ func chained(p, next Phase) bool {
 func dropInName(h *hook) string { return fmt.Sprintf("%03d-%s", 500+h.Weight, h.Name) }
 
 // What makes kops-configuration.service start a hook, up to the name of its unit. ExecStartPost= runs when nodeup has
-// succeeded, and only then: OnSuccess= also fires when somebody stops nodeup half way, and systemd 247 lacks it.
+// succeeded, and only then: OnSuccess= also fires when somebody stops nodeup half way, and systemd 247 lacks it. It is one
+// command for all hooks, in the drop-in of the last: of several, systemd 247 forgets the rest when a hook that places units
+// has it reload meanwhile.
 const (
-	pullBefore = "Wants="
-	pullAfter  = "[Service]\nExecStartPost=-systemctl --no-block start "
+	pullBefore  = "Wants="
+	pullNothing = "#"
+	pullAfter   = "[Service]\nExecStartPost=-systemctl --no-block start "
 )
 
 func gateScript(rt *templates.Runtime, ig InstanceGroup, entries []gateEntry) string {
@@ -89,9 +101,14 @@ func gateScript(rt *templates.Runtime, ig InstanceGroup, entries []gateEntry) st
 
 // line returns the call of the gate's function for the hook.
 func (e gateEntry) line() string {
-	pull := pullBefore
-	if e.post {
+	pull := e.pull
+	switch others, ok := strings.CutPrefix(e.pull, pullAfter); {
+	case e.pull == pullNothing:
+		pull = `\#`
+	case ok && others == "":
 		pull = `"$post"`
+	case ok:
+		pull = `"${post}` + others + `"`
 	}
 	return strings.Join(append([]string{"hook", pull, e.dropIn}, shellWords(e.units)...), " ")
 }
@@ -105,7 +122,7 @@ func shellWords(list []string) []string {
 }
 
 func fillGate(rt *templates.Runtime, ig InstanceGroup, lines []string) string {
-	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, `hook "$post"`) }) {
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, `hook "$`) }) {
 		lines = append([]string{"post='" + pullAfter + "'"}, lines...)
 	}
 	return strings.NewReplacer(
@@ -124,11 +141,7 @@ func dropIns(entries []gateEntry) []File {
 		content[path] += "[Unit]\n" + line + "\n" + second + "\n"
 	}
 	for _, e := range entries {
-		pull := pullBefore
-		if e.post {
-			pull = pullAfter
-		}
-		add(kopsConfiguration, e, pull+UnitName(e.hook), "")
+		add(kopsConfiguration, e, e.pull+UnitName(e.hook), "")
 		for _, u := range e.units {
 			add(u, e, "After="+UnitName(e.hook), "AssertPathExists=/run/kopshook/ok/"+e.hook)
 		}

@@ -214,5 +214,5 @@ var installed = map[string]string{
 	"kopshook-002-reboot.sh":  "reboot",
 	cloudName:                 "cloud",
 	"kopshook-003-fetch.sh":   "fetch",
-	"kopshook-004-kubelet.sh": "kubelet",
+	"kopshook-004-kubelet.sh": "up",
 }

@@ -140,7 +140,7 @@ func TestKubeletHelperWaitsUntilItIsHealthy(t *testing.T) {
 			}
 			t.Setenv("KOPSHOOK_HOOK", "x")
 			n.kubelet = strings.TrimPrefix(kubelet.URL, "http://")
-			out, status := n.helper("kubelet", "/bin/sh", "-c", "echo it is")
+			out, status := n.helper("up", "/bin/sh", "-c", "echo it is")
 			if status != 0 || out != "it is\n" || asked != 3 {
 				t.Errorf("exit status %d after %d answers: %s", status, asked, out)
 			}

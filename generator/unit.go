@@ -148,7 +148,7 @@ type surroundings struct {
 // shell's text is ours alone: what comes from the spec are its arguments.
 func (h *hook) command(at surroundings) (command, args []string) {
 	if h.Phase == PostKubelet {
-		command = []string{"/bin/sh", "/opt/kopshook/bin/kubelet"}
+		command = []string{"/bin/sh", "/opt/kopshook/bin/up"}
 	}
 	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil && !h.OncePerImage {
 		return append(command, execute(h.Scripts[0].Name, h.Scripts[0].Content)...), nil

@@ -27,7 +27,7 @@ type Runtime struct {
 	Fetch       string // boothook that installs itself as /opt/kopshook/bin/fetch, for files with a URL
 	Archive     string // boothook; @hash@ and @archive@
 	Bake        string // script for an image that is being made; @cluster@, @group@, @role@ and @hooks@
-	Kubelet     string // boothook that installs itself as /opt/kopshook/bin/kubelet, for phase post-kubelet
+	Kubelet     string // boothook that installs itself as /opt/kopshook/bin/up, for phase post-kubelet
 	Hook        string // unit of a hook; @order@, @timeout@ and @run@
 	PreShutdown string // unit of a hook of phase pre-shutdown; the same
 	Cloud       string // boothook that installs itself as /opt/kopshook/bin/cloud, for secrets and files of buckets; @reader@
