@@ -111,7 +111,7 @@ func Kubelet(hooks []Hook) Wait { return Of(hooks, "pre-nodeup", "pre-kubelet") 
 func Nodeup(hooks []Hook) Wait { return Of(hooks, "pre-nodeup") }
 
 // fetching is what reads an archive from a bucket, with what it may take at most (templates/v1/bucket/archive.py).
-var fetching = Hook{Name: "archive", Phase: "pre-nodeup", EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 200 * time.Second}
+var fetching = Hook{Name: "archive", Phase: "pre-nodeup", EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 70 * time.Second}
 
 // runner is how a unit runs a hook: run NAME PHASE HASH once|every|image block|continue ATTEMPTS DELAY TIMEOUT ... It is the
 // same in all units of runtime v1 (templates/v1/run.sh).

@@ -6,7 +6,7 @@ def digest(path):
             h.update(data)
     return h.hexdigest()
 
-def get(address, path, want, most=1 << 26, seconds=180):  # the file may hold the beginning
+def get(address, path, want, most=1 << 26, seconds=30):  # the file may hold the beginning
     with open(path, "ab") as f:
         had = f.tell()
         end = time.time() + seconds

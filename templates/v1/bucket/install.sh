@@ -10,7 +10,7 @@ After=network-online.target cloud-config.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-TimeoutStartSec=1500
+TimeoutStartSec=600
 EnvironmentFile=-/etc/environment
 WorkingDirectory=$d
 ExecStart=$p -I fetch $1 $2

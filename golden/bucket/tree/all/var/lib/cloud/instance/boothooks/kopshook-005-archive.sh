@@ -66,7 +66,7 @@ def Y(D):
 		for E in iter(lambda:f.read(65536),b""):
 			h.update(E)
 	return h.hexdigest()
-def get(A,D,F,most=1<<26,seconds=180):
+def get(A,D,F,most=1<<26,seconds=30):
 	with open(D,"ab") as f:
 		B=f.tell()
 		end=time.time()+seconds
@@ -153,7 +153,7 @@ After=network-online.target cloud-config.target
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-TimeoutStartSec=1500
+TimeoutStartSec=600
 EnvironmentFile=-/etc/environment
 WorkingDirectory=$d
 ExecStart=$p -I fetch $1 $2
