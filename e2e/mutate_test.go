@@ -79,7 +79,7 @@ var mutations = []struct {
 	{
 		name: "not-closed", why: "a gate that fails leaves the node open",
 		part: "-000-gate", pattern: `(?m)^trap closed EXIT$`, with: ":",
-		tests: "TestFailsClosed",
+		tests: "TestFailsClosed", sub: "a-boothook-of-theirs-fills-the-disk$/^trixie",
 	},
 	{
 		name: "no-folder", why: "hooks without a script have no working folder",
