@@ -67,16 +67,6 @@ var mutations = []struct {
 		tests: "TestTroubleshooting",
 	},
 	{
-		name: "no-markers", why: "a second run of the gate forgets what has succeeded",
-		part: "-000-gate", pattern: `\[ -e "\$r/\$b" \] \|\| rm -rf`, with: "rm -rf",
-		tests: "TestTroubleshooting",
-	},
-	{
-		name: "not-ours", why: "hooks of the image's run too",
-		part: "-001-runtime", pattern: `\|\| \{ status skipped 'not in user data'; exit 0; \}`, with: "|| i=x",
-		tests: "TestBakedImage",
-	},
-	{
 		name: "not-closed", why: "a gate that fails leaves the node open",
 		part: "-000-gate", pattern: `(?m)^trap closed EXIT$`, with: ":",
 		tests: "TestFailsClosed", sub: "a-boothook-of-theirs-fills-the-disk$/^trixie",
