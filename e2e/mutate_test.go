@@ -67,9 +67,9 @@ var mutations = []struct {
 		tests: "TestTroubleshooting",
 	},
 	{
-		name: "not-closed", why: "a gate that fails leaves the node open",
+		name: "not-closed", why: "a gate that fails neither closes the node nor says so",
 		part: "-000-gate", pattern: `(?m)^trap closed EXIT$`, with: ":",
-		tests: "TestFailsClosed", sub: "a-boothook-of-theirs-fills-the-disk$/^trixie",
+		tests: "TestTroubleshooting",
 	},
 	{
 		name: "no-folder", why: "hooks without a script have no working folder",
