@@ -229,7 +229,7 @@ func Merge(ctx context.Context, in Input, o Options) (Output, Report) {
 	}
 	out, err := plan.Merge(ctx, &files, plan.Options{
 		Loader: reader(o.Read), Only: o.Groups, Strict: o.Strict, Remove: o.Remove, Prune: o.Prune, Write: true,
-		Checks: []plan.Check{plan.Sizes(report.Error), plan.Arrival, plan.Names(false), plan.Removals},
+		Checks: []plan.Check{plan.Sizes(report.Error), plan.Arrival, plan.Hopeless, plan.Names(false), plan.Removals},
 	})
 	if err != nil {
 		return Output{}, Report{{Severity: Error, Message: err.Error()}}

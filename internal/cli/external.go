@@ -140,7 +140,7 @@ func (in *inputs) answer(c *cli.Context, fetch bool) (map[string]string, error) 
 	if len(in.Manifests) == 0 && !in.Report.HasErrors() {
 		return nil, report.Hint("add it to the query of the data source", "the query gives no instance groups: `manifests` or `manifest` is missing")
 	}
-	o, err := in.mergeOptions(c, plan.Sizes(report.Warning), plan.Arrival, plan.Removals)
+	o, err := in.mergeOptions(c, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Removals)
 	if err != nil {
 		return nil, err
 	}

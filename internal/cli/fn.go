@@ -195,7 +195,7 @@ func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) [
 	}
 	// one of several transformers knows its own spec alone
 	alone := f.list.Config != nil && f.list.Config.Kind == hookspec.Kind && len(f.Specs) == 1
-	o := plan.Options{Loader: loader, Strict: f.strict, Partial: alone, Write: true, Checks: []plan.Check{plan.Sizes(report.Error), plan.Arrival}}
+	o := plan.Options{Loader: loader, Strict: f.strict, Partial: alone, Write: true, Checks: []plan.Check{plan.Sizes(report.Error), plan.Arrival, plan.Hopeless}}
 	if alone {
 		o.Checks = append(o.Checks, plan.OthersHooks)
 	} else {

@@ -31,7 +31,7 @@ Example:
    kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: append(planFlags(), formatFlag("text", "json"), groupFlag(), clusterFlag()),
 		Action: func(c *cli.Context) error {
-			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Names(true), plan.Briefs)
+			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(true), plan.Briefs)
 			if err != nil {
 				return err
 			}

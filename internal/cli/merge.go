@@ -154,10 +154,10 @@ func planned(c *cli.Context, o plan.Options, checks ...plan.Check) (*plan.Output
 
 // shown is planned for commands that show what there is: user data that is too large is a warning.
 func shown(c *cli.Context) (*plan.Output, error) {
-	return planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Names(false))
+	return planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(false))
 }
 
 // changed is planned for commands that are about what merging changes.
 func changed(c *cli.Context, o plan.Options, tooLarge report.Severity, more ...plan.Check) (*plan.Output, error) {
-	return planned(c, o, append([]plan.Check{plan.Sizes(tooLarge), plan.Arrival, plan.Names(false), plan.Removals}, more...)...)
+	return planned(c, o, append([]plan.Check{plan.Sizes(tooLarge), plan.Arrival, plan.Hopeless, plan.Names(false), plan.Removals}, more...)...)
 }

@@ -237,7 +237,7 @@ func oneGroup(c *cli.Context, use func(*plan.Group) bool) (*plan.Group, error) {
 	if err := in.needManifests(c.Command.Name); err != nil {
 		return nil, err
 	}
-	o := plan.Options{Loader: newLoader(c), Clusters: c.StringSlice("cluster"), Strict: in.strict, Checks: []plan.Check{plan.Sizes(report.Warning), plan.Arrival}}
+	o := plan.Options{Loader: newLoader(c), Clusters: c.StringSlice("cluster"), Strict: in.strict, Checks: []plan.Check{plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless}}
 	if name := c.String("group"); name != "" {
 		o.Only = []string{name}
 	}

@@ -31,6 +31,24 @@ func Arrival(out *Output) {
 	}
 }
 
+// Hopeless warns of hooks that cannot succeed on the nodes of a group, and so keep them out: lint says errors of them.
+// Groups that get the same have it said once.
+func Hopeless(out *Output) {
+	l := Looker{Input: out.Input}
+	for _, g := range out.Groups {
+		for _, f := range l.ofHooks(g) {
+			if f.Effect != lint.HookFails && f.Effect != lint.NeverJoins {
+				continue
+			}
+			w := f.Finding
+			w.Severity, w.Remedy = report.Warning, f.Remedy+"; kopshook lint says more"
+			if !slices.Contains(out.Report.Findings, w) {
+				out.Report.Add(w)
+			}
+		}
+	}
+}
+
 // lossFinding describes a loss as lint does, at its place in source, the user's file. There is none where a comment of the
 // user's switches off what lint has to say: an image may have more than the model knows of, such as the user that a file is
 // for.
