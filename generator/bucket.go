@@ -5,11 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"iter"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // maxArchive bounds what lies in a bucket, in bytes; the nodes' reader knows it too (templates/v1/bucket/get.py).
@@ -116,44 +113,6 @@ func plainHere(content string) (string, bool) {
 	}
 	reader, err := decodeGzip(encoded)
 	return head + begin + string(reader) + "." + end[2:] + tail, err == nil && isText(reader)
-}
-
-// row is a hook in the gate's table, or a line of the gate that ends with a hash. Like the other patterns of this package it
-// is compiled when it is needed: the program starts often.
-var row = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:hook \S+ )?(\d{3}-[a-z0-9-]+) (?:.*# )?([0-9a-f]{8})(?: .*)?$`)
-})
-
-// Row is a hook that lies in a bucket, as the gate names it.
-type Row struct {
-	DropIn string // NNN-NAME
-	Hash   string // the beginning of that in the hook's unit
-}
-
-// Name of the hook.
-func (r Row) Name() string { return r.DropIn[4:] }
-
-// Rows returns the hooks that a gate names with their hashes, in the order in which they run.
-func Rows(gate string) []Row {
-	var rows []Row
-	for line := range gateLines(gate) {
-		if m := row().FindStringSubmatch(line); m != nil {
-			rows = append(rows, Row{m[1], m[2]})
-		}
-	}
-	return rows
-}
-
-// gateLines are those of a gate that may name a hook.
-func gateLines(gate string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(gate) {
-			named := strings.HasPrefix(line, "hook ") || strings.HasPrefix(line, "nodeup ") || line[0] >= '0' && line[0] <= '9'
-			if named && !yield(strings.TrimSuffix(line, "\n")) {
-				return
-			}
-		}
-	}
 }
 
 // tabled returns the gate's lines where the hooks lie in a bucket. Those of phase pre-nodeup, which are most, are rows

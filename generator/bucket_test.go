@@ -2,7 +2,6 @@ package generator
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -111,24 +110,57 @@ func TestEverythingWaitsForTheArchive(t *testing.T) {
 	}
 }
 
-func TestRowsTellWhichHookChanged(t *testing.T) {
+func TestTheGateTellsWhichHookInABucketChanged(t *testing.T) {
 	a, b, c := newHook("a", PreNodeup, "#!/bin/sh\n"), newHook("b-b", PreNodeup, "#!/bin/sh\n"), newHook("c", PostNodeup, "#!/bin/sh\n")
 	a.Before = []string{"containerd.service"}
-	rows := func(hooks ...Hook) []Row { return Rows(mustGenerate(t, gpuGroup, inBucket(hooks)...)[0].Content) }
-	before := rows(a, b, c)
+	hashes := func(hooks ...Hook) map[string]string {
+		found := map[string]string{}
+		for _, h := range GateHooks(mustGenerate(t, gpuGroup, hooks...)[0].Content) {
+			found[h.Name] = h.Hash
+		}
+		return found
+	}
+	before := hashes(inBucket([]Hook{a, b, c})...)
 	b.Scripts = []Script{{"script", []byte("#!/bin/sh\nexit\n")}}
-	after := rows(a, b, c)
+	after := hashes(inBucket([]Hook{a, b, c})...)
 	var names []string
-	for _, r := range after {
-		if !slices.Contains(before, r) {
-			names = append(names, r.Name())
+	for name, hash := range after {
+		if before[name] != hash {
+			names = append(names, name)
 		}
 	}
 	if diff := cmp.Diff([]string{"b-b"}, names); diff != "" || len(after) != 3 {
 		t.Errorf("%s, %v", diff, after)
 	}
-	if found := Rows(mustGenerate(t, gpuGroup, a, b, c)[0].Content); len(found) > 0 {
-		t.Errorf("rows in a gate without a table: %v", found)
+	if diff := cmp.Diff(map[string]string{"a": "", "b-b": "", "c": ""}, hashes(a, b, c)); diff != "" {
+		t.Errorf("hooks that lie in user data: %s", diff)
+	}
+}
+
+// A gate is read as it was written: by those who print it, and by those who say how long nodes wait.
+func TestAGateIsReadAsItWasWritten(t *testing.T) {
+	a, b := newHook("a", PreNodeup, "#!/bin/sh\n"), newHook("b-1", PreNodeup, "#!/bin/sh\n")
+	k, c := newHook("k", PreKubelet, "#!/bin/sh\n"), newHook("c", PostKubelet, "#!/bin/sh\n")
+	a.Before, a.Weight, k.Before = []string{"containerd.service"}, -20, []string{"example.service"}
+	want := []GateHook{
+		{Number: "480", Name: "a", Phase: PreNodeup, Before: []string{"containerd.service"}},
+		{Number: "500", Name: "b-1", Phase: PreNodeup},
+		{Number: "500", Name: "k", Phase: PreKubelet, Before: []string{"example.service"}},
+		{Number: "500", Name: "c", Phase: PostNodeup},
+	}
+	hooks := []Hook{a, b, k, c}
+	if diff := cmp.Diff(want, GateHooks(mustGenerate(t, gpuGroup, hooks...)[0].Content)); diff != "" {
+		t.Errorf("in user data: %s", diff)
+	}
+	found := GateHooks(mustGenerate(t, gpuGroup, inBucket(hooks)...)[0].Content)
+	for i := range found {
+		if len(found[i].Hash) != 8 {
+			t.Errorf("%s in a bucket has hash %q", found[i].Name, found[i].Hash)
+		}
+		found[i].Hash = ""
+	}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Errorf("in a bucket: %s", diff)
 	}
 }
 

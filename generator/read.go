@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"gopkg.in/yaml.v3"
 )
@@ -73,20 +70,17 @@ func Read(parts []UserData) []Written {
 		if p.Name != gateName {
 			continue
 		}
-		for _, r := range Rows(p.Content) {
-			w := at(r.Name())
-			w.nnn = r.DropIn[:3]
-			if w.part == "" { // else of another spec
-				w.hash = r.Hash
-			}
-		}
-		for line := range gateLines(p.Content) {
-			m := gateLine().FindStringSubmatch(line)
-			if m == nil {
+		for _, g := range GateHooks(p.Content) {
+			if g.Hash == "" {
+				if i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == g.Name && w.nnn == "" }); i >= 0 {
+					hooks[i].nnn = g.Number
+				}
 				continue
 			}
-			if i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == m[2] && w.nnn == "" }); i >= 0 {
-				hooks[i].nnn = m[1]
+			w := at(g.Name)
+			w.nnn = g.Number
+			if w.part == "" { // else of another spec
+				w.hash = g.Hash
 			}
 		}
 	}
@@ -105,11 +99,6 @@ func HookOfPart(part string) (nnn, hook string, ok bool) {
 	}
 	return nnn, hook, true
 }
-
-// gateLine is how a gate names a hook: NNN-NAME.
-var gateLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:hook|nodeup) .*?\b([0-9]{3})-([-a-z0-9]+)`)
-})
 
 // hookOf returns the hook that a file on the node belongs to, "" when it is none's.
 func hookOf(file string) string {
@@ -229,24 +218,17 @@ func readPart(content string, fields map[string]string) []File {
 // readUnit reads what Hook.unit wrote.
 func readUnit(text string, f map[string]string) {
 	f["cleanup"] = "never"
-	lines := strings.Split(strings.ReplaceAll(text, " \\\n  ", " "), "\n")
-	for _, line := range lines {
+	for _, line := range unitLines(text) {
 		switch key, value, _ := strings.Cut(line, "="); {
 		case key == "ExecStart" || key == "ExecStop":
-			words := splitArguments(value)
-			i := slices.Index(words, "/opt/kopshook/bin/run")
-			if i < 0 || len(words) < i+11 {
+			r, ok := startOf(value)
+			if !ok {
 				continue
 			}
-			words = words[i+1:]
-			f["phase"] = words[1]
-			f["run"] = map[string]string{"once": "once-per-instance", "every": "every-boot", "image": "once-per-image"}[words[3]]
-			f["onFailure"], f["attempts"] = words[4], words[5]
-			f["retryDelay"], f["timeout"] = spanOf(words[6]), spanOf(words[7])
-			if after := strings.Fields(words[8]); len(after) > 3 {
-				f["rebootExitCodes"] = strings.Join(after[3:], ", ")
-			}
-			readCommand(words[9:], f)
+			f["phase"], f["run"], f["onFailure"] = string(r.Phase), r.Run, r.OnFailure
+			f["attempts"], f["retryDelay"], f["timeout"] = strconv.Itoa(r.Attempts), span(r.RetryDelay), span(r.Timeout)
+			f["rebootExitCodes"] = strings.Join(r.RebootExitCodes, ", ")
+			readCommand(r.command, f)
 		case key == "ExecStartPost" && strings.Contains(value, "is-enabled"):
 			if _, units, ok := strings.Cut(value, "' - "); ok {
 				f["before"] = strings.Join(splitArguments(units), ", ")
@@ -284,21 +266,5 @@ func readCommand(words []string, f map[string]string) {
 
 func before(s, sep string) string {
 	s, _, _ = strings.Cut(s, sep)
-	return s
-}
-
-// spanOf is seconds as one writes a duration in the spec.
-func spanOf(seconds string) string {
-	n, err := strconv.Atoi(seconds)
-	if err != nil {
-		return seconds
-	}
-	s := (time.Duration(n) * time.Second).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
 	return s
 }

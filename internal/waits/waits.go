@@ -3,10 +3,10 @@
 package waits
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +29,7 @@ type Hook struct {
 	Missing   bool          // the gate names it, but its unit does not arrive
 	Elsewhere bool          // the gate names it, and it lies in a bucket that nobody looked into
 	Before    []string      // further units that wait for it: containerd.service
-	order     string        // of the drop-ins that the gate writes for it
+	order     int           // in the gate, from 1; 0 where no gate names it
 }
 
 // Holds says whether the kubelet waits for the hook.
@@ -113,10 +113,6 @@ func Nodeup(hooks []Hook) Wait { return Of(hooks, "pre-nodeup") }
 // fetching is what reads an archive from a bucket, with what it may take at most (templates/v1/bucket/archive.py).
 var fetching = Hook{Name: "archive", Phase: "pre-nodeup", EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 70 * time.Second}
 
-// runner is how a unit runs a hook: run NAME PHASE HASH once|every|image block|continue ATTEMPTS DELAY TIMEOUT ... It is the
-// same in all units of runtime v1 (templates/v1/run.sh).
-const runner = "/opt/kopshook/bin/run "
-
 // Find finds the hooks among the units that write_files makes or an archive holds, in the order in which they run.
 //
 // archive is what lies in a bucket, nil when that is not known: of hooks in it nothing but the names is known then.
@@ -127,7 +123,9 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 	for _, run := range r.Runs {
 		switch {
 		case run.What == "boothook" && strings.Contains(run.Name, "-gate"):
-			gate = gateHooks(run.Content)
+			for i, g := range generator.GateHooks(run.Content) {
+				gate = append(gate, Hook{Missing: true, Name: g.Name, Phase: string(g.Phase), order: i + 1, Before: g.Before})
+			}
 		case run.What == "boothook" && strings.Contains(run.Name, "-archive"):
 			files, whole := generator.Archived(run.Content)
 			if _, _, ok := generator.InBucket(run.Content); ok && !whole {
@@ -156,70 +154,13 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 		}
 		hooks[i].order, hooks[i].Before = g.order, g.Before
 	}
-	slices.SortStableFunc(hooks, func(a, b Hook) int { return strings.Compare(a.order, b.order) })
+	slices.SortStableFunc(hooks, func(a, b Hook) int { return cmp.Compare(a.order, b.order) })
 	return hooks
-}
-
-// gateHooks reads the gate's lines, which name each hook as NNN-NAME and the units that wait for it, in the order in which
-// hooks run (templates/v1/gate.sh).
-func gateHooks(gate string) []Hook {
-	var hooks []Hook
-	for i, l := range strings.Split(gate, "\n") {
-		for _, r := range generator.Rows(l) {
-			if l[0] != 'h' { // a row of a table, which holds hooks of one phase
-				hooks = append(hooks, Hook{Missing: true, Name: r.Name(), Phase: "pre-nodeup", order: fmt.Sprintf("%04d", i), Before: units(strings.Fields(l)[2:])})
-			}
-		}
-		words := strings.Fields(l)
-		if len(words) < 2 || words[0] != "hook" && words[0] != "nodeup" {
-			continue
-		}
-		h := Hook{Missing: true, Phase: "post-nodeup", order: fmt.Sprintf("%04d", i), Before: units(words[1:])}
-		for _, w := range words[1:] {
-			number, name, ok := strings.Cut(w, "-")
-			if _, err := strconv.Atoi(number); ok && err == nil && len(number) == 3 && h.Name == "" {
-				h.Name = name
-			}
-		}
-		switch {
-		case words[0] == "nodeup" || slices.Contains(words, "kops-configuration.service"):
-			h.Phase = "pre-nodeup"
-		case slices.Contains(words, "kubelet.service"):
-			h.Phase = "pre-kubelet"
-		}
-		if h.Name != "" {
-			hooks = append(hooks, h)
-		}
-	}
-	return hooks
-}
-
-// units are those of the words that name a unit of neither kops nor a hook.
-func units(words []string) []string {
-	var found []string
-	for _, w := range words {
-		w = strings.Trim(w, "'")
-		if path.Ext(w) != "" && w != "kops-configuration.service" && w != "kubelet.service" && !strings.HasPrefix(w, "kopshook-") {
-			found = append(found, w)
-		}
-	}
-	return found
 }
 
 func hookOfUnit(unit string) (Hook, bool) {
-	_, rest, ok := strings.Cut(unit, runner)
-	if !ok {
-		return Hook{}, false
-	}
-	f := strings.Fields(rest)
-	if len(f) < 8 {
-		return Hook{}, false
-	}
-	seconds := func(s string) time.Duration {
-		n, _ := strconv.Atoi(s)
-		return time.Duration(n) * time.Second
-	}
-	attempts, _ := strconv.Atoi(f[5])
-	return Hook{Name: f[0], Phase: f[1], EveryBoot: f[3] == "every", PerImage: f[3] == "image", Continue: f[4] == "continue", Attempts: attempts, Delay: seconds(f[6]), Timeout: seconds(f[7]),
-		Reboots: strings.Contains(unit, "/opt/kopshook/bin/reboot ")}, true
+	s, ok := generator.StartOf(unit)
+	return Hook{Name: s.Name, Phase: string(s.Phase), EveryBoot: s.Run == "every-boot", PerImage: s.Run == "once-per-image",
+		Continue: s.OnFailure == "continue", Attempts: s.Attempts, Delay: s.RetryDelay, Timeout: s.Timeout,
+		Reboots: len(s.RebootExitCodes) > 0}, ok
 }
