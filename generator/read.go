@@ -3,12 +3,9 @@ package generator
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Written is a hook as parts of user data hold it, those of an earlier release too.
@@ -24,6 +21,9 @@ type Written struct {
 
 // Text is all that is written of the hook: hooks with the same text have the same fields.
 func (w *Written) Text() string { return w.nnn + w.hash + w.text }
+
+// InBucket says whether the hook lies in a bucket: then only its name, its weight and its hash are written.
+func (w *Written) InBucket() bool { return w.hash != "" }
 
 // FieldChange is a field of the spec that differs, with its values as text; "" stands for none.
 type FieldChange struct {
@@ -123,7 +123,8 @@ func (w *Written) Diff(now *Written) []FieldChange {
 		place := map[bool]string{true: "in user data", false: "in a bucket"}
 		return []FieldChange{{"archiveURL", place[w.hash == ""], place[now.hash == ""]}}
 	}
-	old, is := w.fields(), now.fields()
+	_, old := w.read()
+	_, is := now.read()
 	var changes []FieldChange
 	if w.hash != now.hash {
 		changes = append(changes, FieldChange{"contents", w.hash, now.hash})
@@ -142,81 +143,8 @@ func (w *Written) Diff(now *Written) []FieldChange {
 var fieldOrder = []string{"phase", "weight", "run", "script", "verify", "env", "timeout", "attempts", "retryDelay", "onFailure", "before",
 	"rebootExitCodes", "compress", "archive", "cleanup", "files", "dropIns", "cloudConfig"}
 
-// fields returns the values of the hook's fields, as far as they can be read.
-func (w *Written) fields() map[string]string {
-	f := map[string]string{"compress": "false", "archive": strconv.FormatBool(len(w.packed) > 0)}
-	if n, err := strconv.Atoi(w.nnn); err == nil {
-		f["weight"] = strconv.Itoa(n - 500)
-	}
-	files := slices.Clone(w.packed)
-	if w.part != "" {
-		files = append(files, readPart(w.part, f)...)
-	}
-	for _, file := range files {
-		switch dir := hookDir(w.Name) + "/"; {
-		case file.Path == "/etc/systemd/system/"+UnitName(w.Name):
-			readUnit(string(file.Content), f)
-		case file.Path == dir+"verify":
-			f["verify"] = string(file.Content)
-		case strings.HasPrefix(file.Path, dir+"files/"):
-			f["files"] += string(file.Content)
-		case path.Dir(file.Path)+"/" == dir:
-			f["script"] += string(file.Content)
-		}
-	}
-	return f
-}
-
-// readPart returns the files of a hook's own part, and notes what else there is.
-func readPart(content string, fields map[string]string) []File {
-	var part map[string]yaml.Node
-	if yaml.Unmarshal([]byte(content), &part) != nil {
-		return nil
-	}
-	var entries []struct{ Path, Encoding, Content string }
-	var files []File
-	node := part["write_files"]
-	_ = node.Decode(&entries) // a part that somebody edited may hold anything
-	for _, e := range entries {
-		if hookOf(e.Path) == "" {
-			fields["cloudConfig"] += e.Path + "\n" + e.Content
-			continue
-		}
-		data := []byte(e.Content)
-		switch e.Encoding {
-		case "b64":
-			data, _ = decodeBase64(e.Content)
-		case "gz+b64":
-			data, _ = decodeGzip(e.Content)
-			fields["compress"] = "true"
-		}
-		files = append(files, File{Path: e.Path, Content: data})
-	}
-	var commands []yaml.Node
-	node = part["bootcmd"]
-	_ = node.Decode(&commands)
-	for i, c := range commands {
-		var words []string
-		if c.Decode(&words) == nil && i == 0 && len(words) > 2 && words[2] == "KOPSHOOK_PHASE=boot" {
-			fields["phase"] = "boot"
-			readCommand(words[4:], fields)
-			continue
-		}
-		text, _ := yaml.Marshal(&c)
-		fields["cloudConfig"] += string(text)
-	}
-	for _, key := range []string{"write_files", "bootcmd", "merge_how"} {
-		delete(part, key)
-	}
-	if len(part) > 0 {
-		text, _ := yaml.Marshal(part)
-		fields["cloudConfig"] += string(text)
-	}
-	return files
-}
-
-// readUnit reads what Hook.unit wrote.
-func readUnit(text string, f map[string]string) {
+// readUnit reads what Hook.unit wrote, and returns the files that the hook puts in place.
+func readUnit(text string, f map[string]string) (placed []File) {
 	f["cleanup"] = "never"
 	for _, line := range unitLines(text) {
 		switch key, value, _ := strings.Cut(line, "="); {
@@ -228,7 +156,7 @@ func readUnit(text string, f map[string]string) {
 			f["phase"], f["run"], f["onFailure"] = string(r.Phase), r.Run, r.OnFailure
 			f["attempts"], f["retryDelay"], f["timeout"] = strconv.Itoa(r.Attempts), span(r.RetryDelay), span(r.Timeout)
 			f["rebootExitCodes"] = strings.Join(r.RebootExitCodes, ", ")
-			readCommand(r.command, f)
+			placed = placedBy(readEnv(r.command, f))
 		case key == "ExecStartPost" && strings.Contains(value, "is-enabled"):
 			if _, units, ok := strings.Cut(value, "' - "); ok {
 				f["before"] = strings.Join(splitArguments(units), ", ")
@@ -237,34 +165,5 @@ func readUnit(text string, f map[string]string) {
 			f["cleanup"] = "on-success"
 		}
 	}
-}
-
-// readCommand reads the variables that a command begins with, and what it places or runs.
-func readCommand(words []string, f map[string]string) {
-	var env []string
-	for len(words) > 0 && isVariable(before(words[0], "=")) && strings.Contains(words[0], "=") {
-		env, words = append(env, words[0]), words[1:]
-	}
-	f["env"] = strings.Join(env, ", ")
-	var rest []string
-	for _, w := range words {
-		if strings.Contains(w, "\n") || f["phase"] == "boot" && strings.HasPrefix(w, "#!") {
-			f["script"] += w
-			continue
-		}
-		rest = append(rest, w)
-	}
-	placed := strings.Join(rest, "\n")
-	switch {
-	case strings.Contains(placed, "/90-kopshook-"):
-		f["dropIns"] = placed
-		fallthrough
-	case strings.Contains(placed, "install -DT") || strings.Contains(placed, "/bin/fetch"):
-		f["files"] += placed
-	}
-}
-
-func before(s, sep string) string {
-	s, _, _ = strings.Cut(s, sep)
-	return s
+	return placed
 }

@@ -2,8 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -89,45 +89,26 @@ func checkGroups(c *cli.Context, out *plan.Output) error {
 	}
 	fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
 	printVerdicts(c.App.Writer, out)
-	if printChanges(c, groups) {
+	if printChanges(c.App.Writer, groups, false) {
+		printStale(c.App.Writer, groups)
 		return differs
 	}
 	return nil
 }
 
-// printChanges prints what changes, and the groups for which it does. It says whether anything does.
-func printChanges(c *cli.Context, groups []*plan.Group) bool {
-	var all []string // changes, each line
-	of, label := map[string][]string{}, plan.Labels(groups)
+// printStale counts the instance groups that merging changes, by file.
+func printStale(w io.Writer, groups []*plan.Group) {
+	var files []string
+	stale := map[string]int{}
 	for _, g := range groups {
 		if !g.Changes() {
 			continue
 		}
-		text := changesOf(g)
-		if of[text] == nil {
-			all = append(all, text)
-		}
-		of[text] = append(of[text], fmt.Sprintf("%s (%s)", report.OneLine(label(g)), report.OneLine(g.Manifest.Name)))
-	}
-	for _, text := range all {
-		fmt.Fprintf(c.App.Writer, "  %s:\n%s", someGroups(of[text]), text)
-	}
-	return len(all) > 0
-}
-
-// changesOf lists the parts of a group that change, a line each, and the hooks that have no part of their own among them:
-// those in an archive or a bucket.
-func changesOf(g *plan.Group) string {
-	var text strings.Builder
-	told := map[string]bool{}
-	for _, p := range g.PartChanges() {
-		told[hookOfPart(p.Name)] = true
-		fmt.Fprintf(&text, "    %s %s\n", p.Verb(), report.OneLine(p.Name))
-	}
-	for _, c := range g.HookChanges() {
-		if !told[c.Hook] {
-			fmt.Fprintf(&text, "    %s\n", report.OneLine(c.String()))
+		if stale[g.Manifest.Name]++; stale[g.Manifest.Name] == 1 {
+			files = append(files, g.Manifest.Name)
 		}
 	}
-	return text.String()
+	for _, name := range files {
+		fmt.Fprintf(w, "  not merged yet: %s (%s)\n", report.OneLine(display(name)), report.Count(stale[name], "instance group"))
+	}
 }

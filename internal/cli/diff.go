@@ -18,12 +18,18 @@ func diffCommand() *cli.Command {
 		Name:      "diff",
 		Usage:     "show what merge would change; exit 1 if anything would",
 		UsageText: "kopshook diff [-f SPEC...] FILE... | -",
-		Description: `Prints a unified diff of the user data of each instance group, part by part; contents that are compressed or in
-base64 are shown as plain text. Begins with what it means: how many nodes kops will replace, and whether they will join. Exit codes as of check.
+		Description: `Begins with what it means: how many nodes kops will replace, and whether they will join. Then, of each hook that comes (+),
+changes (~) or goes (-): which fields, with the old and the new value, and in which instance groups; below that the lines that
+differ, of scripts and files as they are on the node, however they are packed. What is the same in several groups is said once.
+Last comes what all hooks share, such as the gate, in one line.
 
-Example:
-   kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
-		Flags: append(planFlags(), pruneFlag(), groupFlag(), clusterFlag()),
+--raw shows the parts of the user data instead, as unified diffs. Exit codes as of check.
+
+Examples:
+   kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml
+   kopshook diff --raw examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
+		Flags: append(planFlags(), pruneFlag(), groupFlag(), clusterFlag(),
+			&cli.BoolFlag{Name: "raw", Usage: "show the parts of the user data, as unified diffs"}),
 		Action: func(c *cli.Context) error {
 			out, err := changed(c, plan.Options{}, report.Warning, plan.Briefs)
 			if err != nil {
@@ -32,8 +38,10 @@ Example:
 			groups := out.Groups
 			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
 			printVerdicts(c.App.Writer, out)
-			any, err := printDiffs(c.App.Writer, groups)
-			if err != nil {
+			any := false
+			if !c.Bool("raw") {
+				any = printChanges(c.App.Writer, groups, true)
+			} else if any, err = printDiffs(c.App.Writer, groups); err != nil {
 				return err
 			}
 			if any || out.TooLarge() {
@@ -44,15 +52,10 @@ Example:
 	}
 }
 
-// printDiffs prints what changes of all groups, a part at a time: what is the same for several groups once. It says whether
-// anything changes.
+// printDiffs prints the parts that change, as bytes: what is the same for several groups once. It says whether anything
+// changes.
 func printDiffs(w io.Writer, groups []*plan.Group) (any bool, err error) {
-	type hunks struct {
-		text   string
-		groups []string
-	}
-	var all []*hunks
-	known := map[string]*hunks{}
+	var t tally
 	label := plan.Labels(groups)
 	for _, g := range groups {
 		if !g.Changes() {
@@ -65,22 +68,17 @@ func printDiffs(w io.Writer, groups []*plan.Group) (any bool, err error) {
 		}
 		for _, text := range texts {
 			// the gate holds the names of the group and its cluster
-			key := strings.NewReplacer(label(g), "@", g.Name, "@", g.Cluster, "@").Replace(text)
-			if known[key] == nil {
-				known[key] = &hunks{text: text}
-				all = append(all, known[key])
-			}
-			known[key].groups = append(known[key].groups, label(g))
+			t.add(strings.NewReplacer(label(g), "@", g.Name, "@", g.Cluster, "@").Replace(text), text, g)
 		}
 	}
-	for _, h := range all {
-		if n := len(h.groups); n > 1 {
-			fmt.Fprintf(w, "the same for %d groups: %s\n", n, report.OneLine(someGroups(h.groups)))
+	for _, s := range t.all {
+		if n := len(s.groups); n > 1 {
+			fmt.Fprintf(w, "the same for %d groups: %s\n", n, s.names(label))
 		}
 		if colored(w) {
-			h.text = colorDiff(h.text)
+			s.text = colorDiff(s.text)
 		}
-		if _, err := io.WriteString(w, h.text); err != nil {
+		if _, err := io.WriteString(w, s.text); err != nil {
 			return any, err
 		}
 	}

@@ -15,12 +15,12 @@ import (
 // printForecast prints what merging means as Markdown, for the comment on a pull request: how many nodes kops will
 // replace, in which instance groups, and which hooks cause it.
 func printForecast(w io.Writer, out *plan.Output) error {
-	groups := out.Groups
+	groups, label := out.Groups, out.Labels()
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n", plan.Forecast(groups))
 	for _, s := range verdicts(out) {
 		if s.bad {
-			fmt.Fprintf(&b, "\n> [!CAUTION]\n> %s: **%s**\n", report.Markdown(someGroups(s.groups)), report.Markdown(s.text))
+			fmt.Fprintf(&b, "\n> [!CAUTION]\n> %s: **%s**\n", report.Markdown(s.names(label)), report.Markdown(s.text))
 		}
 	}
 	if !slices.ContainsFunc(groups, (*plan.Group).Changes) {
@@ -29,6 +29,14 @@ func printForecast(w io.Writer, out *plan.Output) error {
 	}
 	if s := slow(out, (*plan.Group).Changes); s != "" {
 		fmt.Fprintf(&b, "\n> [!NOTE]\n> %s\n", report.Markdown(s))
+	}
+	b.WriteString("\n")
+	hooks, shared := tallyChanges(groups, markdownChange)
+	if len(hooks) == 0 { // else it follows from them
+		hooks = shared
+	}
+	for _, s := range hooks {
+		fmt.Fprintf(&b, "- %s (%s)\n", strings.TrimPrefix(s.text, "~ "), report.Markdown(s.among(label)))
 	}
 	b.WriteString("\n| cluster | instance group | role | nodes | outcome | kubelet waits at most | because of |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, g := range groups {
@@ -46,6 +54,15 @@ func printForecast(w io.Writer, out *plan.Output) error {
 	b.WriteString("\nNodes are replaced by `kops update cluster --yes` and `kops rolling-update cluster --yes`, not by this change alone.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// markdownChange is "`a`: timeout 2m -> 3m", "`a` (new)", "`a` (gone)".
+func markdownChange(c plan.HookChange) string {
+	text := cell(c.Hook) + map[string]string{"adds": " is new", "removes": " is removed"}[c.Verb]
+	for i, f := range c.Fields {
+		text += map[bool]string{true: ": ", false: ", "}[i == 0] + report.Markdown(f.String())
+	}
+	return text
 }
 
 // causes lists the hooks that come, go or change, as Markdown. The parts that all hooks share follow from them; they count

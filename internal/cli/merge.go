@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -68,29 +67,15 @@ func changedFiles(old map[string][]byte, now []plan.File) []change {
 
 // printHookChanges says what merging changes: a line for each hook, with the instance groups in which it changes so.
 func printHookChanges(w io.Writer, out *plan.Output) {
-	var texts []string
-	groups, label := map[string][]string{}, out.Labels()
+	var t tally
 	for _, g := range out.Groups {
 		for _, c := range g.HookChanges() {
-			text := c.String()
-			if groups[text] == nil {
-				texts = append(texts, text)
-			}
-			groups[text] = append(groups[text], label(g))
+			t.add(c.String(), c.String(), g)
 		}
 	}
-	for _, text := range texts {
-		fmt.Fprintf(w, "%s: %s\n", report.OneLine(someGroups(groups[text])), report.OneLine(text))
+	for _, s := range t.all {
+		fmt.Fprintf(w, "%s: %s\n", s.names(out.Labels()), report.OneLine(s.text))
 	}
-}
-
-// someGroups lists up to three names.
-func someGroups(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most-1], ", "), len(names)-most+1)
 }
 
 // joined is one stream of several manifests, in a form that kops reads: YAML documents split by lines of "---".

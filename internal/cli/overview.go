@@ -10,43 +10,27 @@ import (
 	"kopshook.dev/kopshook/internal/waits"
 )
 
-// said is one verdict, and the instance groups that have it.
-type said struct {
-	text   string
-	bad    bool
-	groups []string
-}
-
 // verdicts returns what becomes of the groups that change, and of those whose nodes do not join or lose something: what is
 // the same of several groups once.
 func verdicts(out *plan.Output) []*said {
-	var all []*said
-	known := map[string]*said{}
-	label := out.Labels()
+	var t tally
 	for _, g := range out.Groups {
-		v := g.Brief.Verdict
-		if !g.Changes() && !v.Bad() {
-			continue
+		if v := g.Brief.Verdict; g.Changes() || v.Bad() {
+			t.add(v.WithoutSize().String(), v.String(), g).bad = v.Bad()
 		}
-		key := v.WithoutSize().String()
-		if known[key] == nil {
-			known[key] = &said{text: v.String(), bad: v.Bad()}
-			all = append(all, known[key])
-		}
-		known[key].groups = append(known[key].groups, label(g))
 	}
-	return all
+	return t.all
 }
 
 // printVerdicts prints them, a line each.
 func printVerdicts(w io.Writer, out *plan.Output) {
-	color := colored(w)
+	color, label := colored(w), out.Labels()
 	for _, s := range verdicts(out) {
 		text := report.OneLine(s.text)
 		if s.bad && color {
 			text = "\x1b[31m" + text + "\x1b[0m"
 		}
-		fmt.Fprintf(w, "  %s: %s\n", report.OneLine(someGroups(s.groups)), text)
+		fmt.Fprintf(w, "  %s: %s\n", s.names(label), text)
 	}
 }
 
@@ -69,7 +53,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	for _, s := range verdicts(out) {
 		if s.bad {
 			bad = true
-			fmt.Fprintf(w, "%s: %s\n", report.OneLine(someGroups(s.groups)), report.OneLine(s.text))
+			fmt.Fprintf(w, "%s: %s\n", s.names(label), report.OneLine(s.text))
 		}
 	}
 	late := slow(out, func(*plan.Group) bool { return true })

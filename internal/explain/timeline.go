@@ -18,6 +18,7 @@ import (
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -242,17 +243,10 @@ func (m *maker) cloudInit() []Stage {
 	}
 	for i := range init.Steps {
 		if s := &init.Steps[i]; s.What == "write_files" && s.Owner == Kopshook {
-			s.Detail = fmt.Sprintf("%s of the hooks", plural(count, "file"))
+			s.Detail = fmt.Sprintf("%s of the hooks", report.Count(count, "file"))
 		}
 	}
 	return []Stage{init, config, final}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func (m *maker) boothook(r cloudinit.Run) Step {
@@ -268,7 +262,7 @@ func (m *maker) boothook(r cloudinit.Run) Step {
 				n++
 			}
 		}
-		s.Name, s.What, s.Detail = "gate", "gate", fmt.Sprintf("nodeup and the kubelet wait for %s", plural(n, "hook"))
+		s.Name, s.What, s.Detail = "gate", "gate", fmt.Sprintf("nodeup and the kubelet wait for %s", report.Count(n, "hook"))
 		s.Fails, s.Blocks = "neither nodeup nor the kubelet starts", true
 		return s
 	}
@@ -373,7 +367,7 @@ func (m *maker) script(r cloudinit.Run) Step {
 		s.Fails = "the boot goes on, only a log says so"
 	}
 	if r.Name == "runcmd" && len(r.Items) > 0 {
-		s.Detail = plural(len(r.Items), "command") + ", " + s.Detail
+		s.Detail = report.Count(len(r.Items), "command") + ", " + s.Detail
 		s.Detail = strings.TrimSuffix(s.Detail, ", ")
 	}
 	return s

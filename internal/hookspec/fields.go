@@ -130,6 +130,9 @@ func Objects() []*Object {
 	return []*Object{&documentObject, &metadataObject, &specObject, &selectorObject, &hookObject, &fileObject, &dropInObject, &overrideObject}
 }
 
+// HookField returns a hook's field of that name, or nil.
+func HookField(name string) *Field { return hookObject.Field(name) }
+
 const (
 	dnsLabel = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
 	// bucketURL is a folder. A node's shell reads it as it is.

@@ -10,6 +10,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/console"
 	"kopshook.dev/kopshook/internal/nodestatus"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Verdict is how far a machine has come on its way to being a node.
@@ -124,7 +125,7 @@ func (f *Finding) Says(now time.Time) string {
 		return " " + Age(now.Sub(t))
 	}
 	if s := f.Reason(); s != nil && s.State == nodestatus.Failed {
-		text := fmt.Sprintf("failed after %s", plural(s.Attempts, "attempt"))
+		text := fmt.Sprintf("failed after %s", report.Count(s.Attempts, "attempt"))
 		if ago := since(s.UpdatedAt); ago != "" {
 			text += "," + ago + " ago"
 		}
@@ -145,20 +146,13 @@ func (f *Finding) Says(now time.Time) string {
 	case len(f.Messages) > 0:
 		return f.Messages[len(f.Messages)-1]
 	case f.Verdict == Done:
-		return fmt.Sprintf("%s done; look at nodeup and the kubelet", plural(len(f.Hooks), "hook"))
+		return fmt.Sprintf("%s done; look at nodeup and the kubelet", report.Count(len(f.Hooks), "hook"))
 	case f.Verdict == Unknown:
 		return "the console says nothing of hooks, or is still empty"
 	case f.Verdict == Stopped:
 		return "a machine that is " + f.State
 	}
 	return ""
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Age is a duration as kubectl prints it: 45s, 12m, 3h20m, 2d4h.

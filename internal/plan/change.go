@@ -54,6 +54,36 @@ type HookChange struct {
 	Hook   string
 	Verb   string // adds, removes or changes
 	Fields []generator.FieldChange
+
+	was, is *generator.Written // one of them is nil where the hook comes or goes
+}
+
+// Key is the same of changes that are the same to the last byte.
+func (c HookChange) Key() string {
+	key := c.Verb + " " + c.Hook
+	for _, w := range []*generator.Written{c.was, c.is} {
+		key += "\x00"
+		if w != nil {
+			key += w.Text()
+		}
+	}
+	return key
+}
+
+// Files are those on the node that come, go or change with the hook; none where InBucket.
+func (c HookChange) Files() []generator.FileChange { return generator.FileChanges(c.was, c.is) }
+
+// InBucket says whether the hook lies in a bucket, before or after.
+func (c HookChange) InBucket() bool {
+	return c.was != nil && c.was.InBucket() || c.is != nil && c.is.InBucket()
+}
+
+// Settings are the fields of a hook that comes, as it is written: those that have a value.
+func (c HookChange) Settings() []generator.FieldChange {
+	if c.is == nil {
+		return nil
+	}
+	return new(generator.Written).Diff(c.is)
 }
 
 // String is "changes a: timeout 2m -> 3m".
@@ -89,14 +119,14 @@ func (g *Group) HookChanges() []HookChange {
 	for i := range now {
 		h := &now[i]
 		if was := find(old, h.Name); was == nil {
-			changes = append(changes, HookChange{Hook: h.Name, Verb: "adds"})
+			changes = append(changes, HookChange{Hook: h.Name, Verb: "adds", is: h})
 		} else if fields := g.diffs.of(was, h); len(fields) > 0 {
-			changes = append(changes, HookChange{Hook: h.Name, Verb: "changes", Fields: fields})
+			changes = append(changes, HookChange{Hook: h.Name, Verb: "changes", Fields: fields, was: was, is: h})
 		}
 	}
 	for i := range old {
 		if find(now, old[i].Name) == nil {
-			changes = append(changes, HookChange{Hook: old[i].Name, Verb: "removes"})
+			changes = append(changes, HookChange{Hook: old[i].Name, Verb: "removes", was: &old[i]})
 		}
 	}
 	g.changes = changes

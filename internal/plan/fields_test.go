@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -213,6 +214,12 @@ func follow(t *testing.T, object string, f *hookspec.Field, v any) {
 	}
 	if reflect.DeepEqual(has.parts, without.parts) {
 		t.Errorf("lost in the generator: generator/unit.go and part.go")
+	}
+	told := map[string]string{"hook.source": "script", "file": "files", "dropIn": "dropIns"}
+	name := cmp.Or(told[object+"."+f.Name], told[object], f.Name)
+	if was, is := generator.Read(without.parts), generator.Read(has.parts); f.Name != "name" && len(is) > 0 && // phase daemon has none
+		!slices.ContainsFunc(was[0].Diff(&is[0]), func(c generator.FieldChange) bool { return c.Field == name }) {
+		t.Errorf("lost where user data is read back, so that merge and diff do not name it: generator/read.go has %v", was[0].Diff(&is[0]))
 	}
 	if object == "hook" && f.Name != "name" && f.Name != "phase" {
 		override := with(object, f.Name, v)

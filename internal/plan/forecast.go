@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"k8s.io/kops/pkg/apis/kops"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Changes says whether the planned user data differs from what the manifest holds, by decoded content.
@@ -23,7 +25,7 @@ func (g *Group) Machines() (low, high int) {
 		if p == nil {
 			return int(def)
 		}
-		return int(*p)
+		return max(0, int(*p)) // kops refuses less
 	}
 	low, high = size(g.Object.Spec.MinSize), size(g.Object.Spec.MaxSize)
 	return low, max(low, high)
@@ -42,16 +44,22 @@ func Forecast(groups []*Group) string {
 	if n == 0 {
 		return "user data is what the specs say: kops will replace no node"
 	}
-	what := fmt.Sprintf("user data of %d instance groups changes", n)
-	if n == 1 {
-		what = "user data of 1 instance group changes"
+	return "user data of " + report.Count(n, "instance group") + " changes: kops will replace " + nodes(low, high)
+}
+
+// Nodes is how many machines groups may have in all: "3 to 20 nodes".
+func Nodes(groups []*Group) string {
+	low, high := 0, 0
+	for _, g := range groups {
+		l, h := g.Machines()
+		low, high = low+l, high+h
 	}
-	nodes := fmt.Sprintf("%d to %d nodes", low, high)
-	switch {
-	case low == high && low == 1:
-		nodes = "1 node"
-	case low == high:
-		nodes = fmt.Sprintf("%d nodes", low)
+	return nodes(low, high)
+}
+
+func nodes(low, high int) string {
+	if low == high {
+		return report.Count(low, "node")
 	}
-	return what + ": kops will replace " + nodes
+	return fmt.Sprintf("%s to %s nodes", report.Thousands(low), report.Thousands(high))
 }

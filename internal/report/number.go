@@ -15,6 +15,14 @@ func Thousands(n int) string {
 	return s
 }
 
+// Count is "1 hook" or "1,200 hooks".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Thousands(n) + " " + noun + "s"
+}
+
 // Duration prints a duration without its zeros: "1h11m12s", "10m".
 func Duration(d time.Duration) string {
 	s := d.String()

@@ -1,0 +1,67 @@
+package generator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestWhatIsReadIsWhatLands holds the two ways to the files of a node against each other: from hooks, and back from the
+// user data that was made of them.
+func TestWhatIsReadIsWhatLands(t *testing.T) {
+	secret := newHook("secret", PreNodeup, "#!/usr/bin/env bash\ntrue\n")
+	secret.Files = []File{
+		{Path: "/etc/a b $1", Mode: 0o400, Owner: "root:adm", Secret: "aws-ssm:/prod/token"},
+		{Path: "/etc/mirrored", Mode: 0o4755, Owner: "root:root", SHA256: strings.Repeat("0a", 32),
+			URLs: []string{"https://a.example.com/x?y=1;z", "https://b.example.com/x", "s3://bucket-of/x", "http://c.example.com/x"}},
+	}
+	daily := secret
+	daily.Name, daily.EveryBoot = "daily", true
+	python := newHook("python", Boot, "#!/usr/bin/python3\nprint('a')\n")
+	for name, change := range map[string]func(*Hook){
+		"plain":      func(*Hook) {},
+		"compressed": func(h *Hook) { h.Compress = h.Phase != Boot },
+		"archived":   func(h *Hook) { h.Archive = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			hooks := append(allKinds(t), secret, daily, python)
+			for i := range hooks {
+				change(&hooks[i])
+			}
+			var want, got []File
+			landed, err := Files(gpuGroup, "v1", hooks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range landed {
+				if strings.HasSuffix(f.Path, ".service") || strings.Contains(f.Path, "/kopshook-") || strings.HasPrefix(f.Path, "/opt/kopshook/bin/") {
+					continue // units, what the gate writes, the runtime
+				}
+				if place, file, ok := strings.Cut(f.Path[1:], "/"); ok && place == "bootcmd" || place == "cloud-config" {
+					f.Path = "/" + place + "/" + file[len("NNN-"):]
+				}
+				want = append(want, f)
+			}
+			for _, w := range Read(mustGenerate(t, gpuGroup, hooks...)) {
+				got = append(got, w.Files()...)
+			}
+			for _, files := range [][]File{want, got} {
+				for i, f := range files {
+					if strings.HasPrefix(f.Path, "/cloud-config/") { // a part has its keys in another order
+						lines := strings.SplitAfter(string(f.Content), "\n")
+						slices.Sort(lines)
+						files[i].Content = []byte(strings.Join(lines, ""))
+					}
+				}
+			}
+			order := func(a, b File) int { return strings.Compare(a.Path, b.Path) }
+			slices.SortFunc(want, order)
+			slices.SortFunc(got, order)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-lands +read):\n%s", diff)
+			}
+		})
+	}
+}
