@@ -108,3 +108,18 @@ func FuzzParseAddress(f *testing.F) {
 		}
 	})
 }
+
+func TestASourceIsRemoteByItsScheme(t *testing.T) {
+	for _, name := range []string{"a", "z", "A", "Z", "0", "9", "git", "x+y", "x-y", "x.y"} {
+		for _, sep := range []string{"::", "://"} {
+			if src := name + sep + "host/x"; !IsRemote(src) {
+				t.Errorf("%s is taken for a local file", src)
+			}
+		}
+	}
+	for _, name := range []string{"", "`", "{", "@", "[", "/", ":", "a/b", "a b", "_"} {
+		if src := name + "://host/x"; IsRemote(src) {
+			t.Errorf("%s is taken for remote", src)
+		}
+	}
+}

@@ -65,7 +65,8 @@ func (g *bucketGetter) Get(ctx context.Context, req *getter.Request) error {
 	if err := os.MkdirAll(req.Dst, 0o700); err != nil {
 		return err
 	}
-	for i, child := range children {
+	taken := 0
+	for _, child := range children {
 		name := path.Base(child.Path())
 		if strings.HasSuffix(child.Path(), "/") || strings.HasPrefix(name, ".") {
 			continue
@@ -73,7 +74,7 @@ func (g *bucketGetter) Get(ctx context.Context, req *getter.Request) error {
 		if !isPlain(name) {
 			return fmt.Errorf("it holds an object called %q", name)
 		}
-		if i >= g.limits.Files {
+		if taken++; taken > g.limits.Files {
 			return report.Hint("name a prefix that holds the hook's scripts and nothing else", "it holds more than %d objects", g.limits.Files)
 		}
 		if err := g.download(ctx, child, filepath.Join(req.Dst, name)); err != nil {

@@ -138,3 +138,12 @@ func TestCache(t *testing.T) {
 		}
 	})
 }
+
+func TestWithoutAHomeFolderThereIsNoCache(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "home", "LocalAppData"} {
+		t.Setenv(name, "")
+	}
+	if dir := defaultCacheDir(); dir != "" {
+		t.Errorf("%s", dir)
+	}
+}
