@@ -153,32 +153,3 @@ func TestMistakesAreReportedTogether(t *testing.T) {
 		t.Error("a ctx that has ended is no error")
 	}
 }
-
-// FuzzMerge feeds anything. It may be refused, with messages; what comes out must stay as it is when it is merged again.
-func FuzzMerge(f *testing.F) {
-	f.Add(specOf(`[{name: a, script: "#!/bin/sh\n"}]`), group, "*")
-	f.Add(specOf(`[{name: a, phase: boot, script: "#!/bin/sh\n"}, {name: b, source: x, files: [{path: /a, contentBase64: "YQ=="}]}]`), group+"---\n"+group, "n*")
-	f.Add(specOf(`[{name: a, cloudConfig: {apt: &x {a: 1}, y: *x}}]`), `[{"kind":"InstanceGroup"}]`, "[")
-	f.Add("", "", "")
-	f.Fuzz(func(t *testing.T, spec, manifest, glob string) {
-		o := Options{Groups: []string{glob}, Read: func(context.Context, Source) ([]File, error) {
-			return []File{{"x", []byte("#!/bin/sh\n")}}, nil
-		}}
-		out, r := Merge(t.Context(), input(spec, manifest), o)
-		for _, f := range r {
-			if f.Message == "" {
-				t.Errorf("a finding without a message: %#v", f)
-			}
-		}
-		if r.Err() != nil {
-			return
-		}
-		again, r := Merge(t.Context(), input(spec, string(out.Manifests[0].Data)), o)
-		if err := r.Err(); err != nil {
-			t.Fatalf("merged once, refused the second time: %v", err)
-		}
-		if diff := cmp.Diff(string(out.Manifests[0].Data), string(again.Manifests[0].Data)); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
