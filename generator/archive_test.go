@@ -117,6 +117,9 @@ func TestArchiveOnTheNode(t *testing.T) {
 		if out, status := n.unpack(parts[1].Content); status != 0 {
 			t.Fatalf("status %d: %s", status, out)
 		}
+		if got := n.read("dev/console"); got != "" {
+			t.Errorf("on the console: %q", got)
+		}
 		if diff := cmp.Diff(want, found(n)); diff != "" {
 			t.Error(diff)
 		}
@@ -157,6 +160,9 @@ func TestArchiveOnTheNode(t *testing.T) {
 			n := start(t)
 			if _, status := n.unpack(bad); status == 0 {
 				t.Errorf("%s: it was taken", name)
+			}
+			if want := "kopshook: {\"part\":\"archive\",\"state\":\"failed\",\"reason\":\"cloud-init-output.log\"}\n"; n.read("dev/console") != want {
+				t.Errorf("%s: on the console: %q", name, n.read("dev/console"))
 			}
 			if diff := cmp.Diff(map[string]string{}, found(n)); diff != "" {
 				t.Errorf("%s: %s", name, diff)

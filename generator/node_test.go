@@ -49,7 +49,8 @@ echo "$*" >> systemctl.log
 [ "$*" != "-q is-enabled kubelet" ] || [ ! -e warming ]
 `, 0o755)
 	n.record("sync", "")
-	n.write("bin/journalctl", "#!/bin/sh\n[ \"$1\" = --sync ] || echo last lines\n", 0o755)
+	n.write("bin/journalctl", "#!/bin/sh\ncd "+n.root+"\n[ \"$1\" != --sync ] || exec touch synced\n[ ! -e synced ] || echo last lines\n", 0o755)
+	n.write("etc/os-release", "ID=debian\nVERSION_ID=\"12\"\n", 0o644)
 	return n
 }
 
@@ -104,7 +105,7 @@ func (n *node) instance(id string) {
 
 // local makes a script of the node one that runs below the node's root.
 func (n *node) local(script string) string {
-	for _, dir := range []string{"/run/kopshook", "/run/systemd", "/var/lib/", "/etc/systemd", "/opt/kopshook", "/sys/fs/cgroup"} {
+	for _, dir := range []string{"/run/kopshook", "/run/systemd", "/var/lib/", "/etc/systemd", "/etc/os-release", "/opt/kopshook", "/sys/fs/cgroup"} {
 		script = strings.ReplaceAll(script, dir, n.root+dir)
 	}
 	if n.kubelet != "" {
@@ -298,6 +299,34 @@ func testGateWritesTheDropIns(t *testing.T, shell []string) {
 			}
 		}
 	})
+}
+
+// systemd keeps what it has read of a unit until it is told to read again.
+func TestGateTellsSystemdWhatHasChanged(t *testing.T) {
+	one, two := newHook("a", PreNodeup, "#!/bin/sh\n"), newHook("b", PreNodeup, "#!/bin/sh\n")
+	for name, c := range map[string]struct {
+		before func(n *node)
+		hooks  []Hook
+	}{
+		"a drop-in is another": {func(n *node) {
+			n.write("etc/systemd/system/kubelet.service.d/kopshook-500-a.conf", "older", 0o644)
+		}, []Hook{one, two}},
+		"a drop-in goes":         {func(*node) {}, []Hook{one}},
+		"the machine is another": {func(n *node) { n.instance("i-2") }, []Hook{one, two}}, // the image's units are gone
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			if out, status := n.gate(one, two); status != 0 {
+				t.Fatal(out)
+			}
+			n.write("systemctl.log", "", 0o644)
+			c.before(n)
+			if out, status := n.gate(c.hooks...); status != 0 {
+				t.Fatal(out)
+			}
+			n.told("daemon-reload\n")
+		})
+	}
 }
 
 // What before: names waits in either phase, whether another hook follows or not.

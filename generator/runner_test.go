@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,7 @@ func quickHook(name, script string) Hook {
 
 func TestRunner(t *testing.T) {
 	const count = `echo x >> /run/kopshook/count; n=$(grep -c . /run/kopshook/count); `
+	warming := func(n *node) { n.write("warming", "", 0o644) }
 	earlier := fmt.Sprintf(`{"hook":"x","phase":"pre-nodeup","state":"succeeded","reason":"","attempts":2,"exitCode":0,"startedAt":"%[1]s","updatedAt":"%[1]s","instanceID":"i-1","hash":"0123456789ab"}`,
 		time.Now().UTC().Format(time.RFC3339))
 	base := nodestatus.Status{Hook: "x", Phase: "pre-nodeup", InstanceID: "i-1", Hash: "0123456789ab"}
@@ -80,8 +82,10 @@ func TestRunner(t *testing.T) {
 		want   nodestatus.Status
 		exit   int
 		silent bool // nothing changes, and nothing is said
-		marker bool
-		runs   int
+		// the disk takes no status: the console alone has it
+		unwritten bool
+		marker    bool
+		runs      int
 	}{
 		{name: "succeeds", script: count, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "fails once", script: count + `[ $n = 2 ]`, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 2}, marker: true, runs: 2},
@@ -114,11 +118,17 @@ func TestRunner(t *testing.T) {
 			want: nodestatus.Status{State: nodestatus.Failed, Reason: "no gate on this boot", ExitCode: 1, InstanceID: "-"}, exit: 1},
 		{name: "cannot be stored", script: count, before: func(n *node) { os.RemoveAll(n.path("var/lib/kopshook/i-1")) },
 			want: nodestatus.Status{State: nodestatus.Failed, Reason: "cannot be stored", Attempts: 1, ExitCode: 1}, exit: 1, runs: 1},
+		{name: "has a status that cannot be written", script: count, before: func(n *node) {
+			os.RemoveAll(n.path("var/lib/kopshook/status"))
+			n.write("var/lib/kopshook/status", "", 0o644)
+		}, want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1, unwritten: true},
 		{name: "cannot be stored, and may fail", script: count, before: func(n *node) { os.RemoveAll(n.path("var/lib/kopshook/i-1")) },
 			hook: func(h *Hook) { h.Continue = true },
 			want: nodestatus.Status{State: nodestatus.Failed, Reason: "cannot be stored", Attempts: 1, ExitCode: 1}, exit: 1, marker: true, runs: 1},
-		{name: "waits while the machine is warming", script: count, before: func(n *node) { n.write("warming", "", 0o644) }, hook: func(h *Hook) { h.Phase = PostNodeup }},
-		{name: "does not wait when nodeup does", script: count, before: func(n *node) { n.write("warming", "", 0o644) },
+		{name: "waits for nodeup while the machine is warming", script: count, before: warming, hook: func(h *Hook) { h.Phase = PostNodeup }},
+		{name: "waits for the kubelet while the machine is warming", script: count, before: warming, hook: func(h *Hook) { h.Phase = PostKubelet }},
+		{name: "waits for the end while the machine is warming", script: count, before: warming, hook: func(h *Hook) { h.Phase = PreShutdown }},
+		{name: "does not wait when nodeup does", script: count, before: warming,
 			want: nodestatus.Status{State: nodestatus.Succeeded, Attempts: 1}, marker: true, runs: 1},
 		{name: "is done", script: count, before: func(n *node) {
 			n.write("var/lib/kopshook/i-1/x", "", 0o644)
@@ -185,6 +195,11 @@ func TestRunner(t *testing.T) {
 				if status != c.exit {
 					t.Errorf("exit status %d, want %d", status, c.exit)
 				}
+				if c.unwritten {
+					_, line, _ := strings.Cut(strings.TrimRight(n.read("dev/console"), "\n"), "\nkopshook: ")
+					os.Remove(n.path("var/lib/kopshook/status"))
+					n.write("var/lib/kopshook/status/x.json", line+"\n", 0o644)
+				}
 				if c.want.State != "" {
 					want := c.want
 					want.Hook, want.Phase, want.Hash = base.Hook, base.Phase, base.Hash
@@ -227,6 +242,9 @@ func TestRunner(t *testing.T) {
 func (n *node) consoleShows(hook string, state nodestatus.State) {
 	n.t.Helper()
 	var last string
+	if state == nodestatus.Failed && !strings.HasSuffix(n.read("dev/console"), "\nlast lines\n") {
+		n.t.Errorf("the console does not end with what the hook printed: %q", n.read("dev/console"))
+	}
 	for line := range strings.Lines(n.read("dev/console")) {
 		if status, ok := strings.CutPrefix(line, "kopshook: "); ok {
 			last = status
@@ -249,7 +267,13 @@ func owner(t *testing.T) string {
 }
 
 func TestScriptsGetTheirEnvironment(t *testing.T) {
+	t.Run("Debian 12", func(t *testing.T) { testEnvironment(t, "ID=debian\nVERSION_ID=\"12\"\n", "debian-12") })
+	t.Run("Debian sid, which has no version", func(t *testing.T) { testEnvironment(t, "ID=debian\n", "debian") })
+}
+
+func testEnvironment(t *testing.T, release, system string) {
 	n := newNode(t)
+	n.write("etc/os-release", release, 0o644)
 	h := quickHook("x", `env > /run/kopshook/env; pwd > /run/kopshook/pwd; printf %s "$ODD" > /run/kopshook/odd`)
 	odd := strings.Join(awkward, "|")
 	h.Env = map[string]string{"ODD": odd, "h": "h", "f": "f", "i": "i", "n": "n", "r": "r", "s": "s", "c": "c", "d": "d", "rc": "rc", "why": "why", "HOME": "/x"}
@@ -264,12 +288,13 @@ func TestScriptsGetTheirEnvironment(t *testing.T) {
 	}
 	env := "\n" + n.read("run/kopshook/env")
 	for _, want := range []string{"KOPSHOOK_CLUSTER=minimal.example.com", "KOPSHOOK_INSTANCE_GROUP=gpu", "KOPSHOOK_ROLE=Node", "KOPSHOOK_HOOK=x", "KOPSHOOK_PHASE=pre-nodeup",
-		"KOPSHOOK_ATTEMPT=1", "KOPSHOOK_FIRST_BOOT=true", "h=h", "f=f", "i=i", "n=n", "r=r", "s=s", "c=c", "d=d", "rc=rc", "why=why", "HOME=/x"} {
+		"KOPSHOOK_ATTEMPT=1", "KOPSHOOK_FIRST_BOOT=true",
+		"KOPSHOOK_NODE_OS=" + system, "KOPSHOOK_NODE_ARCH=" + runtime.GOARCH, "h=h", "f=f", "i=i", "n=n", "r=r", "s=s", "c=c", "d=d", "rc=rc", "why=why", "HOME=/x"} {
 		if !strings.Contains(env, "\n"+want+"\n") {
 			t.Errorf("no %s in %s", want, env)
 		}
 	}
-	for _, name := range []string{"NODE_NAME", "NODE_ARCH", "NODE_IP"} {
+	for _, name := range []string{"NODE_NAME", "NODE_IP"} {
 		if !strings.Contains(env, "\nKOPSHOOK_"+name+"=") {
 			t.Errorf("no %s in %s", name, env)
 		}
