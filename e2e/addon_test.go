@@ -102,7 +102,7 @@ systemctl list-units --all --no-legend 'kopshook-daemon@*'
 `, boot.Reboot)
 		r.joins().happens("first", "second", "second-changed").prints(
 			"one is ready", "one stopped", "two is ready", "two stopped", "three is ready", "2")
-		for _, want := range []string{"words in the journal", "kopshook: first: was done before", "Finished kopshook-daemon@second.service"} {
+		for _, want := range []string{"words in the journal", "kopshook: first: was done before", "kopshook hook second."} {
 			r.contains("pods' output", logs, want)
 		}
 		status := n.status("second")

@@ -6,9 +6,11 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"maps"
 	"testing"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 // tarball packs files, all of them programs, for the web server.
@@ -52,7 +54,16 @@ mkdir -p /srv/modules /srv/infiniband
 		devices := []string{"/sys/class/infiniband", "/srv/infiniband", "attempts: 3", "attempts: 1"}
 		n := recipeNode(t, suite, "efa", s, append(devices, real, sha256sum(installer))...)
 		n.boot(boot.Options{}).joins().fails().ordered("efa_installer -y --minimal", "waits-for-lock", "loaded efa", "kubelet-start")
-		n.boot(boot.Options{}).joins().fails().never("efa_installer -y --minimal", "got efa-installer.amazonaws.com/aws-efa-installer-1.41.0.tar.gz")
+		n.boot(boot.Options{}).joins().fails().ordered("loaded efa", "kubelet-start").
+			never("efa_installer -y --minimal", "got efa-installer.amazonaws.com/aws-efa-installer-1.41.0.tar.gz")
+
+		// the file is there already: no web server answers where the image is made
+		image := s
+		image.files = maps.Clone(s.files)
+		image.files["/var/cache/kopshook-efa/installer.tar.gz"] = installer
+		n = bakes(t, suite, image, recipeText(t, "efa", append(devices, real, sha256sum(installer))...))
+		n.boot(boot.Options{}).joins().fails().ordered("loaded efa", "kubelet-start").never("efa_installer -y --minimal")
+		n.hasStatus("efa", nodestatus.Succeeded, "was done")
 
 		r := recipeNode(t, suite, "efa", s, devices...).boot(boot.Options{}).blocks().never("efa_installer -y --minimal")
 		r.contains("console", r.Console, "is "+sha256sum(installer)+", not "+real)
@@ -66,7 +77,7 @@ mkdir -p /srv/modules /srv/infiniband
 		key, fingerprint := standInKey(t)
 		s := standIns{
 			archive: []deb{kernelHeaders(t)},
-			repos: []aptRepo{{uri: "https://apt.repos.neuron.amazonaws.com", suite: suite, debs: []deb{
+			repos: []aptRepo{{uri: "https://apt.repos.neuron.amazonaws.com", suite: codename(t, suite), debs: []deb{
 				{name: "aws-neuronx-dkms", version: "2.26.10.0", files: map[string]string{"srv/modules/neuron": ""}},
 				{name: "aws-neuronx-tools", version: "2.29.18.0", files: map[string]string{"opt/aws/neuron/bin/neuron-ls": "#!/bin/sh\nls /run/modules/neuron\n"}},
 			}}},
@@ -84,6 +95,10 @@ mkdir -p /srv/modules /srv/infiniband
 		n.boot(boot.Options{}).joins().fails().ordered("installed aws-neuronx-dkms", "loaded neuron", "containerd-start", "kubelet-start")
 		n.boot(boot.Options{}).joins().fails().ordered("loaded neuron", "kubelet-start").
 			never("installed aws-neuronx-dkms", "got apt.repos.neuron.amazonaws.com/GPG-PUB-KEY-AMAZON-AWS-NEURON.PUB")
+		// what a node has done is done for an image of it
+		image := n.clone(userData(t, parts(t, recipeText(t, "neuron", real, fingerprint))...), "i-0fedcba9876543210")
+		image.boot(boot.Options{}).joins().fails().ordered("loaded neuron", "kubelet-start").never("installed aws-neuronx-dkms")
+		image.hasStatus("neuron", nodestatus.Succeeded, "was done")
 
 		r := withGPG("attempts: 3", "attempts: 1").boot(boot.Options{}).blocks().never("installed aws-neuronx-dkms")
 		r.contains("console", r.Console, "is "+fingerprint+", not "+real)

@@ -83,7 +83,11 @@ func init() {
 			t.Fatal(err)
 		}
 		n.boot(boot.Options{}).joins().fails().ordered("installed linux-headers-6.99", "loaded nvidia", "containerd-start", "kubelet-start")
-		bakesDriver(t, suite, s)
+		n = bakes(t, suite, s, recipeText(t, "nvidia-driver", "attempts: 3", "attempts: 1"))
+		for range 2 {
+			n.boot(boot.Options{}).joins().fails().ordered("loaded nvidia", "containerd-start", "kubelet-start").never("installed nvidia-headless-580-server-open")
+			n.hasStatus("nvidia-driver", nodestatus.Succeeded, "was done")
+		}
 		s.files["/srv/no-gpu"] = ""
 		recipeNode(t, suite, "nvidia-driver", s, "attempts: 3", "attempts: 1").boot(boot.Options{}).blocks()
 	}
@@ -94,8 +98,8 @@ func init() {
 		s := standIns{
 			archive: []deb{kernelHeaders(t)},
 			repos: []aptRepo{
-				{uri: mirror, suite: suite + "-updates", component: "non-free"},
-				{uri: mirror, suite: suite, component: "non-free", debs: []deb{
+				{uri: mirror, suite: codename(t, suite) + "-updates", component: "non-free"},
+				{uri: mirror, suite: codename(t, suite), component: "non-free", debs: []deb{
 					driverDeb("nvidia-open-kernel-dkms", "550.1-1", "550.1"),
 					{name: "nvidia-smi", version: "550.1-1", files: map[string]string{"usr/bin/nvidia-smi": nvidiaSMI}},
 					{name: "libcuda1", version: "550.1-1"},
@@ -150,7 +154,8 @@ func init() {
 			all = append(all, deb{name: "nvidia-fabricmanager-580", version: version + "-0ubuntu0.24.04.1", files: unit,
 				postinst: "/trial/bin/event 'fabric " + version + "'\nsystemctl enable nvidia-fabricmanager.service"})
 		}
-		n := recipeNode(t, suite, "nvidia-fabricmanager", gpuNode(standIns{archive: all}, "580.95.05\n"))
+		s, loaded := gpuNode(standIns{archive: all}, "580.95.05\n"), []string{"/sys/module/nvidia/version", "/run/modules/nvidia"}
+		n := recipeNode(t, suite, "nvidia-fabricmanager", s, loaded...)
 		n.boot(boot.Options{}).joins().fails().ordered("fabric 580.95.05", "fabric-up", "containerd-start", "kubelet-start")
 		n.boot(boot.Options{}).joins().fails().ordered("fabric-up", "kubelet-start").never("fabric 580.95.05")
 
@@ -165,6 +170,10 @@ func init() {
 			t.Fatal(err)
 		}
 		n.boot(boot.Options{}).joins().fails().ordered("fabric 580.105.08", "fabric-up", "containerd-start", "kubelet-start")
+
+		n = bakes(t, suite, s, recipeText(t, "nvidia-fabricmanager", loaded...))
+		n.boot(boot.Options{}).joins().fails().ordered("fabric-up", "containerd-start", "kubelet-start").never("fabric 580.95.05")
+		n.hasStatus("nvidia-fabricmanager", nodestatus.Succeeded, "was done")
 	}
 
 	recipeBoots["nvidia-container-toolkit"] = func(t *testing.T, suite string) {
@@ -211,25 +220,19 @@ func bootsDriver(t *testing.T, n *node, name string) {
 	}
 }
 
-// bakesDriver makes an image with the recipe nvidia-driver on a machine without a GPU. A node of it loads the driver and
-// looks for GPUs, on each boot, and installs nothing.
-func bakesDriver(t *testing.T, suite string, s standIns) {
+// bakes makes an image with a recipe on a machine that has no devices and loads no module, and returns a node of it.
+func bakes(t *testing.T, suite string, s standIns, spec string) *node {
 	t.Helper()
 	image := newNode(t, suite, nil)
 	s.files = maps.Clone(s.files)
-	s.files["/usr/local/sbin/modinfo"] = "#!/bin/sh\n[ -e \"/srv/modules/$1\" ]\n"
+	s.files["/usr/local/sbin/modinfo"] = "#!/bin/sh\n[ \"$1 $2\" != \"-F version\" ] || exec cat \"/srv/modules/$3\"\n[ -e \"/srv/modules/$1\" ]\n"
 	s.files["/trial/bin/event"] = "#!/bin/sh\n" // nobody listens here
 	s.install(t, image)
-	spec := recipeText(t, "nvidia-driver", "attempts: 3", "attempts: 1")
 	out, err := image.Chroot(context.Background(), append(bakeScriptOf(t, spec), "rm -r /trial\n"...))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	n := image.clone(userData(t, parts(t, spec)...), "i-0fedcba9876543210")
-	for range 2 {
-		n.boot(boot.Options{}).joins().fails().ordered("loaded nvidia", "containerd-start", "kubelet-start").never("installed nvidia-headless-580-server-open")
-		n.hasStatus("nvidia-driver", nodestatus.Succeeded, "was done")
-	}
+	return image.clone(userData(t, parts(t, spec)...), "i-0fedcba9876543210")
 }
 
 // `kopshook try` boots containers, where these recipes have no kernel to bring a module to: they say so, and the node

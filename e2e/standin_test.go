@@ -284,6 +284,22 @@ func serverCertificate(t *testing.T, hosts []string) (certificate, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
+// codename is what a suite calls itself, and archives call it: that of testing is the next release's.
+func codename(t *testing.T, suite string) string {
+	t.Helper()
+	data, err := newNode(t, suite, nil).ReadFile("/etc/os-release")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if name, ok := strings.CutPrefix(line, "VERSION_CODENAME="); ok {
+			return strings.TrimSpace(name)
+		}
+	}
+	t.Fatalf("%s has no codename", suite)
+	return ""
+}
+
 // kernelRelease is `uname -r` of this machine, and so of containers.
 func kernelRelease(t *testing.T) string {
 	t.Helper()

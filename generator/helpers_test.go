@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -105,6 +106,33 @@ func TestRunnerSyncsBeforeItSaysSo(t *testing.T) {
 	want := move + "ran\nsync\nsync " + done + "\nsync " + status + "~\n" + move // that it runs need not survive
 	if diff := cmp.Diff(want, n.read("disk.log")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The delay doubles up to two minutes. Where verify alone has failed, the hook runs at once.
+func TestRunnerWaitsBetweenAttempts(t *testing.T) {
+	n := newNode(t)
+	n.write("bin/sleep", "#!/bin/sh\necho slept $1\n", 0o755)
+	h := quickHook("x", "")
+	h.OncePerImage, h.Attempts, h.RetryDelay, h.Verify = true, 7, 20*time.Second, []byte("exit 3")
+	if out, status := n.gate(h); status != 0 {
+		t.Fatal(out)
+	}
+	n.write("var/lib/kopshook/@image/x", "0123456789ab\n", 0o644)
+	out, status := n.run(h)
+	var got []string
+	for line := range strings.Lines(out) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "attempt") || strings.HasPrefix(line, "slept") {
+			got = append(got, line)
+		}
+	}
+	want := []string{"attempt 0 of 7: verify: exit status 3"}
+	for i, delay := range []string{"20", "40", "80", "120", "120", "120"} {
+		want = append(want, fmt.Sprintf("attempt %d of 7: verify: exit status 3", i+1), "slept "+delay)
+	}
+	want = append(want, "attempt 7 of 7: verify: exit status 3")
+	if diff := cmp.Diff(want, got); diff != "" || status != 3 {
+		t.Errorf("exit status %d\n%s", status, diff)
 	}
 }
 
