@@ -148,7 +148,7 @@ func (p *pass) collectScript(i int, part cloudinit.Part) {
 		return
 	}
 	place := func(line, col int) report.Position { return p.place(at(i, line+first, col)) }
-	p.shells = append(p.shells, &shellText{Script: shell.Parse(text), what: what, late: part.Type == cloudinit.TypeShellScript, place: place})
+	p.shells = append(p.shells, &shellText{Script: shell.Parse(text), what: what, part: i, late: part.Type == cloudinit.TypeShellScript, place: place})
 }
 
 func (p *pass) collectCommand(key string, item *pyyaml.Value) {

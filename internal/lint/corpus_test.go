@@ -32,7 +32,8 @@ func corpusFindings(t *testing.T) (lines []string, pieces int) {
 		for _, f := range archive.Files {
 			pieces++
 			name, image, _ := strings.Cut(f.Name, " image=")
-			types := map[string]string{".sh": "text/x-shellscript", ".hook": "text/cloud-boothook", ".yaml": "text/cloud-config", ".txt": "text/cloud-config"}
+			types := map[string]string{".sh": "text/x-shellscript", ".hook": "text/cloud-boothook", ".yaml": "text/cloud-config", ".txt": "text/cloud-config",
+				".py": "text/x-shellscript", ".mime": "multipart/mixed", ".inc": "text/x-include-url", ".nodeconfig": "application/node.eks.aws"}
 			text := groupWith(corpusImages[image], "") + "  additionalUserData:\n  - name: " + name + "\n    type: " + types[filepath.Ext(name)] + "\n    content: |\n"
 			first := strings.Count(text, "\n")
 			text += "      " + strings.ReplaceAll(strings.TrimSuffix(string(f.Data), "\n"), "\n", "\n      ") + "\n"

@@ -45,11 +45,16 @@ func CheckHook(h *Hook) []Finding {
 		files = append(files, &file{path: "/etc/systemd/system/" + d.Unit + ".d/hook.conf", text: d.Content, place: place})
 	}
 	p.checkSecrets(shells, files)
+	p.checkDirection(shells, files)
 	checkShells(p, shells, h.Images)
 	p.checkHookShells(scripts, shells)
 	files = append(files, written(shells)...)
 	checkUnits(p, files, shells)
 	p.checkHides(shells, files)
+	p.checkReboots(scripts)
+	if p.h.Phase != hookspec.Daemon {
+		checkNodeupFiles(p, files, shells)
+	}
 	return p.found
 }
 

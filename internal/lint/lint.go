@@ -75,6 +75,11 @@ func Look(g *Group, opts Options) ([]Finding, *cloudinit.Result) {
 		p.checkNative()
 		p.checkImage()
 		p.checkDriver()
+		p.checkReboots()
+		p.checkSwap()
+		p.checkDirection()
+		checkNodeupFiles(p, p.files, p.shells)
+		p.checkTime()
 		p.checkWarmPool()
 	}
 	return p.settle(), p.result

@@ -26,6 +26,9 @@ func (p *pass) checkNative() {
 		if v := config.Get("apt"); v.IsDict() && (v.Get("http_proxy").Truth() || v.Get("proxy").Truth()) {
 			say(p.place(p.result.At(v)), "setting a proxy", "spec.networking.egressProxy of the cluster")
 		}
+		if conf := config.Get("apt").Get("conf"); conf.IsString() && stopsUpgrades(conf.Str) {
+			say(p.place(p.result.At(conf)), upgradesOff, "spec.updatePolicy: external")
+		}
 	})
 	for _, f := range p.files {
 		switch {
@@ -35,6 +38,8 @@ func (p *pass) checkNative() {
 			say(f.place(1, 1), "configuring registry mirrors", "spec.containerd.registryMirrors")
 		case f.path == "/etc/environment" && strings.Contains(strings.ToLower(f.text), "_proxy="), strings.HasPrefix(f.path, "/etc/apt/apt.conf.d/") && strings.Contains(f.text, "Proxy"):
 			say(f.place(1, 1), "setting a proxy", "spec.networking.egressProxy of the cluster")
+		case strings.HasPrefix(f.path, "/etc/apt/apt.conf.d/") && stopsUpgrades(f.text):
+			say(f.place(1, 1), upgradesOff, "spec.updatePolicy: external")
 		case f.entry != nil && len(f.text) > 2048:
 			say(f.place(1, 1), fmt.Sprintf("a file of %d bytes", len(f.text)), "spec.fileAssets, outside of the limit on user data,")
 		}
@@ -51,9 +56,19 @@ func (p *pass) checkNative() {
 				say(pos, "setting a proxy", "spec.networking.egressProxy of the cluster")
 			case strings.HasPrefix(c.Name(), "mkfs") || c.Is("mkfs"):
 				say(pos, "making file systems on extra disks", "spec.volumeMounts")
+			case c.Is("systemctl") && c.Has("mask", "disable", "stop") && strings.Contains(line, "unattended-upgrades"),
+				c.Is("apt-get", "apt") && c.Has("remove", "purge") && c.Has("unattended-upgrades"):
+				say(pos, upgradesOff, "spec.updatePolicy: external")
 			case c.Is("apt-get", "apt") && c.Has("install") && strings.Contains(line, "nvidia"): // kops installs it on Ubuntu alone
 				say(pos, "installing the NVIDIA driver and runtime", "spec.containerd.nvidiaGPU")
 			}
 		}
 	}
+}
+
+const upgradesOff = "switching unattended upgrades off"
+
+// stopsUpgrades says whether a configuration of apt switches them off (apt.conf(5), apt.systemd.daily).
+func stopsUpgrades(conf string) bool {
+	return strings.Contains(conf, `APT::Periodic::Enable "0"`) || strings.Contains(conf, `APT::Periodic::Unattended-Upgrade "0"`)
 }

@@ -62,6 +62,8 @@ var rules = [...]Rule{
 	{"KH014", "script-after-nodeup", report.Warning, "a script runs beside nodeup, not before it", "give it a name that sorts before nodeup.sh, such as 00-NAME.sh; or make it a hook, which the kubelet waits for"},
 	{"KH015", "no-interpreter", report.Error, "a script does not begin with #!", "begin it with #!/bin/sh, in the first line"},
 	{"KH016", "unpredictable", report.Warning, "what becomes of the part is decided on the node", "write out what the node is to run, so that reviewers see it"},
+	{"KH017", "reboots", report.Error, "a script takes the machine down before it is done", "make it a hook with rebootExitCodes: it goes on after the reboot, and nodeup and the kubelet wait for it"},
+	{"KH018", "text-turned", report.Error, "characters turn the direction of text: people read something else than the node", "delete the characters"},
 	// merging
 	{"KH020", "lost-in-merge", report.Error, "configuration of one part is lost to another part", "add to every cloud-config part but the first: merge_how: \"list(append)+dict(no_replace,recurse_list)+str()\""},
 	{"KH021", "null-swallows", report.Error, "a key without a value swallows what others put there", "take away the key that has no value"},
@@ -120,4 +122,6 @@ var rules = [...]Rule{
 	{"KH086", "warm-pool-cut-off", report.Warning, "a warm pool stops machines without waiting for nodeup and hooks", "set spec.warmPool.enableLifecycleHook: true"},
 	{"KH087", "warm-pool-phase", report.Warning, "a pre-kubelet hook may be cut off when a machine of a warm pool is stopped", "make it a hook of phase pre-nodeup: the machine is stopped only when nodeup is done"},
 	{"KH088", "another-cloud", report.Error, "a hook asks a cloud that its machines are not in", "name a store of the machines' own cloud, by an override where a spec has groups of several clouds; or add an https:// mirror"},
+	{"KH089", "without-effect", report.Warning, "nodeup writes the file itself, or the kubelet of kops does not read it", "use the field of kops"},
+	{"KH090", "swap-on", report.Error, "swap is switched on, and the kubelet does not start", "leave swap off, or set spec.kubelet.failSwapOn: false in the instance group"},
 }

@@ -24,9 +24,11 @@ var secretPatterns = sync.OnceValue(func() []secretPattern {
 		p("a password of curl", `\bcurl\b[^\n|;]*\s(-u\s*|--(proxy-)?user[ =])["']?[^\s:"'$]+:[^\s:"'${]{3,}`),
 		p("a password or token in a header", `(?i)\bauthorization:\s*(basic|bearer|token)\s+[a-z0-9+/=._~-]{16,}`),
 		p("a registry's password", `"auth"\s*:\s*"[A-Za-z0-9+/]{12,}={0,2}"`),
+		p("a Tailscale key", `\btskey-[a-z]+-[A-Za-z0-9-]{8,}`),
 		p("a bootstrap token", `\b[a-z0-9]{6}\.[a-z0-9]{16}\b`),
 		p(anyPassword, `(?i)[?&](password|secret|(private|access)?[_-]?token|api[_-]?key)=[^\s"'$<{(\[|&;*#]{8,}`),
-		p(anyPassword, `(?i)\b[a-z0-9_-]*(password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|_token)["']?\s*[=:]\s*["']?[^\s"'$<{(\[|&;*#]{8,}`),
+		p(anyPassword, `(?i)(\b|-)[a-z0-9_-]*(password|passwd|secret|(api|access|auth|join|licen[cs]e|enrollment)[_-]?key|auth[_-]?token|[_-]token)["']?\s*[=:]\s*["']?[^\s"'$<{(\[|&;*#]{8,}`),
+		p(anyPassword, `(?i)\s--[a-z-]*(password|auth-?key|api-?key|token)\s+["']?[^\s"'$<{(\[|&;*#/-][^\s"'$<{(\[|&;*#]{7,}`),
 	}
 })
 

@@ -185,7 +185,7 @@ func (p *hookPass) checkSecrets(shells []*shellText, files []*file) {
 		}
 	}
 	if p.h.CloudConfig != nil {
-		p.configSecrets(p.h.CloudConfig, nil, nil)
+		p.configSecrets()
 	}
 }
 
@@ -199,18 +199,25 @@ func (p *hookPass) secrets(text string, place func(line, col int) report.Positio
 	}
 }
 
-// configSecrets looks at the strings of a hook's cloudConfig, with the keys that lead to them.
-func (p *hookPass) configSecrets(n, key *yaml.Node, path []string) {
+// eachScalar calls f for each scalar below n, with its key, nil for items of lists, and the keys that lead to it.
+func eachScalar(n, key *yaml.Node, path []string, f func(n, key *yaml.Node, path []string)) {
 	switch n.Kind {
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
-			p.configSecrets(item, nil, path)
+			eachScalar(item, nil, path, f)
 		}
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
-			p.configSecrets(n.Content[i+1], n.Content[i], append(slices.Clip(path), n.Content[i].Value))
+			eachScalar(n.Content[i+1], n.Content[i], append(slices.Clip(path), n.Content[i].Value), f)
 		}
 	case yaml.ScalarNode:
+		f(n, key, path)
+	}
+}
+
+// configSecrets looks at the strings of a hook's cloudConfig.
+func (p *hookPass) configSecrets() {
+	eachScalar(p.h.CloudConfig, nil, nil, func(n, key *yaml.Node, path []string) {
 		prefix := path[len(path)-1] + ": " // what a value is, its name may say
 		text := prefix + n.Value
 		if what := passwordAt(path, n.Value); what != "" && len(findSecrets(text)) == 0 {
@@ -222,7 +229,7 @@ func (p *hookPass) configSecrets(n, key *yaml.Node, path []string) {
 			}
 			return p.nodePlace(n, key, line, col)
 		})
-	}
+	})
 }
 
 // nodePlace finds a place in a string of cloudConfig; key is nil for items of lists.

@@ -12,6 +12,7 @@ import (
 type shellText struct {
 	*shell.Script
 	what  string // script, boothook, bootcmd, runcmd, file or hook
+	part  int    // of a script or boothook of the user's
 	late  bool   // it runs in cloud-init's last stage, or in a unit
 	place func(line, col int) report.Position
 

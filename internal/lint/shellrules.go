@@ -206,7 +206,15 @@ func savesFile(c *command) bool {
 		return false
 	}
 	if c.Is("wget") {
-		return !c.Has("-O-", "--spider") && !strings.Contains(strings.Join(c.Words, " "), "-O -")
+		if !c.Has("-O-", "-qO-", "--spider") && !strings.Contains(strings.Join(c.Words, " "), "O -") {
+			return true
+		}
+	}
+	if c.Into != "" && !strings.HasPrefix(c.Into, "/dev/") {
+		return true
+	}
+	if c.Is("wget") {
+		return false
 	}
 	return c.Has("-o", "-O", "--output", "--remote-name", "-OJ") || slices.ContainsFunc(c.Words[1:], func(w string) bool {
 		return len(w) > 2 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "oO")

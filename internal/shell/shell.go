@@ -34,6 +34,7 @@ type Command struct {
 	Input   []string // words of the command whose output it reads
 	Execs   bool     // by exec, which ends the shell
 	Appends string   // the file that >> appends to
+	Into    string   // the file that its output goes to, also by tee
 	PipedTo []string // words of the command that its output goes to
 	Writes  []Write  // what it writes to files, where the text stands in the script
 }

@@ -97,6 +97,7 @@ func (w walker) output(cmd *Command, st *syntax.Stmt, pipedTo []string) {
 	if t.path == "" && len(pipedTo) == 0 {
 		t = w.out
 	}
+	cmd.Into = t.path
 	if t.path == "" {
 		return
 	}
