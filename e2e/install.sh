@@ -1,31 +1,50 @@
 #!/bin/sh
-# Installs what booting nodes takes, on Debian and Ubuntu, as root. With "vm" also what virtual machines
-# take, with "kops" what a real kops cluster takes.
+# Installs what tests take, on Debian and Ubuntu, as root: those that boot nodes; with "vm" also in virtual machines, with
+# "kops" also in a real kops cluster; with "apiserver" those of a control plane without nodes.
 set -eu
 need=
 want() { # PROGRAM-OR-FILE PACKAGE
   command -v "$1" > /dev/null 2>&1 || [ -e "$1" ] || need="$need $2"
 }
-want mmdebstrap mmdebstrap
-want systemd-nspawn systemd-container
-want gpg gpg
-want shellcheck shellcheck
-want shellcheck shellcheck
-want dash dash
-want /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring
-[ -z "${KOPSHOOK_UBUNTU_MIRROR:-}" ] || want /usr/share/keyrings/ubuntu-archive-keyring.gpg ubuntu-keyring
-if [ "${1:-}" = kops ]; then
+nodes() {
+  want mmdebstrap mmdebstrap
+  want systemd-nspawn systemd-container
+  want gpg gpg
+  want shellcheck shellcheck
+  want dash dash
+  want /usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring
+  [ -z "${KOPSHOOK_UBUNTU_MIRROR:-}" ] || want /usr/share/keyrings/ubuntu-archive-keyring.gpg ubuntu-keyring
+}
+control_plane() { # its programs are built: runc with a C compiler
   want etcd etcd-server
-  want ip iproute2
   want gcc gcc
   want /usr/include/stdio.h libc6-dev
   want pkg-config pkg-config
   want /usr/include/seccomp.h libseccomp-dev
-fi
-if [ "${1:-}" = vm ]; then
-  want qemu-system-x86_64 qemu-system-x86
-  want mke2fs e2fsprogs
-fi
+}
+case ${1:-} in
+  '')
+    nodes
+    ;;
+  vm)
+    nodes
+    want qemu-system-x86_64 qemu-system-x86
+    want mke2fs e2fsprogs
+    ;;
+  kops)
+    nodes
+    control_plane
+    want ip iproute2
+    ;;
+  apiserver)
+    control_plane
+    want promtool prometheus
+    ;;
+  *)
+    echo "e2e/install.sh: unknown: $1" >&2
+    exit 2
+    ;;
+esac
 [ -n "$need" ] || exit 0
 if [ "$(id -u)" != 0 ]; then
   echo "e2e/install.sh: needs root to install$need" >&2

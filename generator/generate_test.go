@@ -3,7 +3,6 @@ package generator
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -122,24 +121,10 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// checkGolden holds what nodes get: where it differs, kops replaces machines.
 func checkGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", "golden", name+".txtar")
-	if golden.Update() {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got), and what nodes get with it: kops would replace machines. make golden writes it.\n%s", path, diff)
-	}
+	golden.Check(t, filepath.Join("testdata", "golden", name+".txtar"), got)
 }
 
 func TestNoHooksNoParts(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kopshook.dev/kopshook/internal/golden"
 )
 
 // TestAdoptGolden adopts examples/adopt and compares with golden/adopt: the spec, what is said, and the manifest that has
@@ -32,15 +34,15 @@ func TestAdoptGolden(t *testing.T) {
 	if code := Run(context.Background(), []string{"kopshook", "adopt", example}, strings.NewReader(""), &stdout, &stderr); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr.String())
 	}
-	checkGolden(t, "golden/adopt/hooks.yaml", stdout.String())
-	checkGolden(t, "golden/adopt/said.txt", stderr.String())
+	golden.Check(t, "golden/adopt/hooks.yaml", stdout.Bytes())
+	golden.Check(t, "golden/adopt/said.txt", stderr.Bytes())
 
 	runApp(t, "", "adopt", "-o", spec, "-w", manifest)
 	written, err := os.ReadFile(manifest)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGolden(t, "golden/adopt/manifest.yaml", string(written))
+	golden.Check(t, "golden/adopt/manifest.yaml", written)
 	runApp(t, "", "check", "-f", spec, manifest)
 }
 

@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join("golden", name)
 			merged := runApp(t, "", append([]string{"merge", cluster}, specs...)...)
-			checkGolden(t, filepath.Join(dir, "cluster.yaml"), merged)
+			golden.Check(t, filepath.Join(dir, "cluster.yaml"), []byte(merged))
 
 			again := runApp(t, merged, append([]string{"merge", "-"}, specs...)...)
 			if diff := cmp.Diff(merged, again); diff != "" {
@@ -64,27 +64,6 @@ func runApp(t *testing.T, stdin string, args ...string) string {
 	return stdout.String()
 }
 
-// golden compares got with a golden file, or writes it.
-func checkGolden(t *testing.T, file, got string) {
-	t.Helper()
-	if golden.Update() {
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: run make golden", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-golden +got); run make golden if that is meant:\n%s", file, diff)
-	}
-}
-
 // goldenTree compares two folders, or makes the golden one anew.
 func goldenTree(t *testing.T, want, got string) {
 	t.Helper()
@@ -106,7 +85,7 @@ func goldenTree(t *testing.T, want, got string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkGolden(t, filepath.Join(want, f), string(data))
+		golden.Check(t, filepath.Join(want, f), data)
 	}
 }
 

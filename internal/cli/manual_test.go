@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,22 +117,7 @@ func TestReferenceOfCommandsIsCurrent(t *testing.T) {
 	repo := repository(t)
 	m := newManual()
 	for name, text := range map[string]string{"docs/commands.md": m.markdown(), "docs/man/kopshook.1": m.roff()} {
-		file := filepath.Join(repo, name)
-		if golden.Update() {
-			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatalf("%v: run make golden", err)
-		}
-		if diff := cmp.Diff(string(got), text); diff != "" {
-			t.Errorf("%s is not what the commands are now (-page +commands); run make golden:\n%s", name, diff)
-		}
+		golden.Check(t, filepath.Join(repo, name), []byte(text))
 	}
 }
 

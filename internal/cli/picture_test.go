@@ -3,6 +3,8 @@ package cli
 import (
 	"path/filepath"
 	"testing"
+
+	"kopshook.dev/kopshook/internal/golden"
 )
 
 // TestPictureOfREADMEIsCurrent: it is what explain draws of the GPU example.
@@ -10,5 +12,5 @@ func TestPictureOfREADMEIsCurrent(t *testing.T) {
 	repo := repository(t)
 	t.Chdir(repo)
 	got := runApp(t, "", "explain", "-o", "svg", "-g", "gpu-a", "-f", "examples/gpu", "examples/mixed/cluster.yaml")
-	checkGolden(t, filepath.Join(repo, "docs", "explain.svg"), got)
+	golden.Check(t, filepath.Join(repo, "docs", "explain.svg"), []byte(got))
 }

@@ -15,6 +15,8 @@ import (
 	"kopshook.dev/kopshook/examples"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+
+	"kopshook.dev/kopshook/internal/golden"
 )
 
 // TestRecipes holds every file of examples/recipes to what docs/recipes promises, and its tree to golden/recipes.
@@ -76,7 +78,7 @@ func TestRecipes(t *testing.T) {
 	if diff := cmp.Diff(names, examples.Names()); diff != "" {
 		t.Errorf("recipes (-folder +embedded):\n%s", diff)
 	}
-	checkGolden(t, filepath.Join("docs", "recipes", "README.md"), recipePages())
+	golden.Check(t, filepath.Join("docs", "recipes", "README.md"), []byte(recipePages()))
 }
 
 // fitting is the manifest of an instance group that the selector selects: "gpu-*" selects gpu-a.

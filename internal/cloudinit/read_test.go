@@ -3,11 +3,8 @@ package cloudinit
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 	"kopshook.dev/kopshook/internal/golden"
@@ -78,17 +75,5 @@ func TestWhatANodeSees(t *testing.T) {
 			b.WriteString(text)
 		}
 	}
-	const file = "testdata/seen.golden"
-	if golden.Update() {
-		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("make golden accepts this (-golden +now):\n%s", diff)
-	}
+	golden.Check(t, "testdata/seen.golden", b.Bytes())
 }

@@ -3,7 +3,6 @@ package clusterhooks
 import (
 	"bytes"
 	"encoding/xml"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -44,19 +43,7 @@ func TestReports(t *testing.T) {
 						t.Errorf("not XML: %v", err)
 					}
 				}
-				file := filepath.Join("testdata", "report", name+ext)
-				if golden.Update() {
-					if err := os.WriteFile(file, got.Bytes(), 0o666); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(string(want), got.String()); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
+				golden.Check(t, filepath.Join("testdata", "report", name+ext), got.Bytes())
 			})
 		}
 	}

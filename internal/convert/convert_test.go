@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
 	"mvdan.cc/sh/v3/syntax"
 
@@ -76,29 +75,10 @@ func TestConvert(t *testing.T) {
 			got := Convert(tc.from, file, data, opts, &r)
 			var said bytes.Buffer
 			report.Text(&said, r.Findings, report.TextOptions{})
-			checkGolden(t, filepath.Join(dir, "result.yaml"), got)
-			checkGolden(t, filepath.Join(dir, "said.txt"), said.Bytes())
+			golden.Check(t, filepath.Join(dir, "result.yaml"), got)
+			golden.Check(t, filepath.Join(dir, "said.txt"), said.Bytes())
 			mustBeClean(t, got)
 		})
-	}
-}
-
-func checkGolden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	if golden.Update() {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -113,23 +111,6 @@ func brokenByOthers(t *testing.T) Input {
 	return example(t, bad, hook("driver", generator.PreNodeup), hook("agent", generator.PreKubelet))
 }
 
-func checkGolden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if golden.Update() {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-golden +now), make golden accepts it:\n%s", file, diff)
-	}
-}
-
 func TestForms(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -153,9 +134,9 @@ func TestForms(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			checkGolden(t, c.name+".txt", text.Bytes())
-			checkGolden(t, c.name+".mermaid", mermaid.Bytes())
-			checkGolden(t, c.name+".svg", svg.Bytes())
+			golden.Check(t, "testdata/"+c.name+".txt", text.Bytes())
+			golden.Check(t, "testdata/"+c.name+".mermaid", mermaid.Bytes())
+			golden.Check(t, "testdata/"+c.name+".svg", svg.Bytes())
 			for i, l := range strings.Split(text.String(), "\n") {
 				if n := utf8.RuneCountInString(l); n > width {
 					t.Errorf("line %d has %d columns: %s", i+1, n, l)
@@ -212,7 +193,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGolden(t, "phases.json", append(out, '\n'))
+	golden.Check(t, "testdata/phases.json", append(out, '\n'))
 	out, err = json.Marshal(JSON(nil))
 	if err != nil || string(out) != "[]" {
 		t.Errorf("got %s, %v", out, err)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -36,19 +34,7 @@ func TestMistakesAreSaidAllAtOnceEachAtItsPlace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			expected := strings.TrimSuffix(file, ".yaml") + ".txt"
-			if golden.Update() {
-				if err := os.WriteFile(expected, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(expected)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("%s differs, make golden writes it (-want +got):\n%s", expected, diff)
-			}
+			golden.Check(t, strings.TrimSuffix(file, ".yaml")+".txt", got.Bytes())
 		})
 	}
 }
