@@ -25,6 +25,12 @@ func (w *Written) Text() string { return w.nnn + w.hash + w.text }
 // InBucket says whether the hook lies in a bucket: then only its name, its weight and its hash are written.
 func (w *Written) InBucket() bool { return w.hash != "" }
 
+// Field is the value of a field of the hook as text, "" where it cannot be read.
+func (w *Written) Field(name string) string {
+	_, fields := w.read()
+	return fields[name]
+}
+
 // FieldChange is a field of the spec that differs, with its values as text; "" stands for none.
 type FieldChange struct {
 	Field, Old, New string
@@ -88,6 +94,9 @@ func Read(parts []UserData) []Written {
 }
 
 const gateName = "kopshook-000-gate.sh"
+
+// IsGate says whether the part is the gate: the one that holds the names of the instance group and its cluster.
+func IsGate(p UserData) bool { return p.Name == gateName }
 
 // HookOfPart returns the hook that a part is made of, and 500 + its weight: those parts are called kopshook-NNN-NAME.yaml.
 func HookOfPart(part string) (nnn, hook string, ok bool) {

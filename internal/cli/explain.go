@@ -38,7 +38,7 @@ Examples:
    kopshook explain -g nodes examples/mixed/cluster.yaml -f examples/root-ca
    kopshook explain -g gpu-a -o svg examples/mixed/cluster.yaml -f examples/gpu > gpu-a.svg
    kopshook render -o mime -g gpu-a examples/gpu/hooks.yaml examples/mixed/cluster.yaml | kopshook explain --user-data -`,
-		Flags: append(planFlags(),
+		Flags: append(planFlags(), pruneFlag(),
 			formatFlag("text", "json", "mermaid", "svg", "html"),
 			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "user-data", Usage: "explain the user data in `FILE`, as a machine gets it, instead of manifests"},
@@ -123,7 +123,7 @@ func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, err
 	if err := in.needManifests("explain"); err != nil {
 		return nil, err
 	}
-	o, err := in.mergeOptions(c)
+	o, err := in.mergeOptions(c, plan.Removals)
 	if err != nil {
 		return nil, err
 	}

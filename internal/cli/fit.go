@@ -27,7 +27,7 @@ else kept. It writes nothing for a group that would not fit with that alone. Exi
 Examples:
    kopshook fit -f examples/gpu examples/mixed/cluster.yaml
    kopshook fit -f examples/gpu -w examples/mixed/cluster.yaml`,
-		Flags: append(planFlags(),
+		Flags: append(planFlags(), pruneFlag(), groupFlag(), clusterFlag(),
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "write compress: true or archive: true into the specs"},
 		),
 		Action: fit,

@@ -139,7 +139,7 @@ func (in *inputs) needSpecs(command string) error {
 
 // mergeOptions are those that the command's options say.
 func (in *inputs) mergeOptions(c *cli.Context, checks ...plan.Check) (plan.Options, error) {
-	o := plan.Options{Loader: newLoader(c), Only: c.StringSlice("group"), Clusters: c.StringSlice("cluster"), Strict: in.strict, Checks: checks}
+	o := plan.Options{Loader: newLoader(c), Only: c.StringSlice("group"), Clusters: c.StringSlice("cluster"), Strict: in.strict, Prune: c.Bool("prune"), Checks: checks}
 	for _, arg := range c.StringSlice("base") {
 		group, file, named := strings.Cut(arg, "=")
 		if !named {

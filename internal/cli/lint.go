@@ -40,11 +40,12 @@ Examples:
    kopshook lint examples/mixed/cluster.yaml -f examples/gpu
    kopshook lint --severity info -o sarif cluster.yaml > kopshook.sarif
    kopshook lint --explain KH014`,
-		Flags: append(planFlags(),
+		Flags: append(planFlags(), pruneFlag(),
 			formatFlag("text", "json", "sarif", "github"),
 			&cli.StringFlag{Name: "severity", Value: "warning", Usage: "show findings of this `SEVERITY` and worse: error, warning, info"},
 			&cli.BoolFlag{Name: "fix", Usage: "apply the fixes that are unambiguous, in the files"},
 			&cli.StringFlag{Name: "explain", Usage: "print what the rule `CODE` is about; all for all rules"},
+			groupFlag(), clusterFlag(),
 			cloudInitFlag(),
 			imageConfigFlag(),
 		),
@@ -209,21 +210,38 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 		return nil, nil, err
 	}
 	var hooks []hookspec.Resolved
-	o.Checks = []plan.Check{func(out *plan.Output) { hooks = plan.Hooks(c.Context, in.Specs, o.Loader, &out.Report) }}
+	o.Checks = []plan.Check{plan.Removals, func(out *plan.Output) { hooks = plan.Hooks(c.Context, in.Specs, o.Loader, &out.Report) }}
 	out, err := in.merge(c, o)
 	if err != nil {
 		return nil, nil, err
 	}
+	sizes := map[*plan.Group]lint.Finding{}
+	var sized []*plan.Group
 	for _, g := range out.Groups {
 		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Text(g.Manifest.Name), Parts: g.Merged()}
 		if len(l.Parts) > 0 {
 			if l.Size, err = g.Measure(); err != nil {
 				return nil, nil, err
 			}
+			g.Size = l.Size
 		}
-		findings = append(findings, lint.Check(l, lint.Options{Options: opts})...)
+		for _, f := range lint.Check(l, lint.Options{Options: opts}) {
+			if f.Code == lint.Size {
+				sizes[g], sized = f, append(sized, g)
+				continue
+			}
+			findings = append(findings, f)
+		}
+	}
+	for _, same := range plan.SameSizes(sized) {
+		f := sizes[same.Largest]
+		f.Message += report.SameFor(same.Names)
+		findings = append(findings, f)
 	}
 	for i := range hooks {
+		if len(out.Groups) < len(out.All) && !slices.ContainsFunc(out.Groups, func(g *plan.Group) bool { return gets(g, &hooks[i]) }) {
+			continue // options have chosen instance groups
+		}
 		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Images: imagesOf(out.Groups, &hooks[i]), Source: in.Text(hooks[i].Doc.File)})...)
 	}
 	return in, sortFindings(append(findings, otherClouds(in, out.Groups)...)), nil
@@ -250,12 +268,16 @@ func otherClouds(in *inputs, groups []*plan.Group) (findings []lint.Finding) {
 	return findings
 }
 
+// gets says whether an instance group gets a hook.
+func gets(g *plan.Group, h *hookspec.Resolved) bool {
+	return slices.ContainsFunc(g.Hooks, func(other hookspec.Resolved) bool { return other.Doc == h.Doc && other.Path == h.Path })
+}
+
 // imagesOf returns the images of the instance groups that get a hook.
 func imagesOf(groups []*plan.Group, h *hookspec.Resolved) []string {
 	var images []string
 	for _, g := range groups {
-		gets := slices.ContainsFunc(g.Hooks, func(other hookspec.Resolved) bool { return other.Doc == h.Doc && other.Path == h.Path })
-		if gets && !slices.Contains(images, g.Object.Spec.Image) {
+		if gets(g, h) && !slices.Contains(images, g.Object.Spec.Image) {
 			images = append(images, g.Object.Spec.Image)
 		}
 	}

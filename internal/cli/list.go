@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
@@ -26,12 +28,14 @@ func listCommand() *cli.Command {
 large the user data is. Then a matrix: a row for each hook, in the order in which a node runs them, and a column for each instance group.
 RUN says whether it runs again after a reboot. A cell holds the hook's place in the group's order, or a dot where the
 hook does not run. It says addon for hooks of phase daemon, which are not user data; in JSON their place is 0.
+Without hook specs it shows the hooks that the manifests hold now.
 
-Example:
-   kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml`,
-		Flags: append(planFlags(), formatFlag("text", "json"), groupFlag(), clusterFlag()),
+Examples:
+   kopshook list examples/gpu/hooks.yaml examples/root-ca/hooks.yaml examples/mixed/cluster.yaml
+   kops get ig --name my.cluster -o yaml | kopshook list -`,
+		Flags: append(planFlags(), pruneFlag(), formatFlag("text", "json"), groupFlag(), clusterFlag()),
 		Action: func(c *cli.Context) error {
-			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(true), plan.Briefs)
+			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(true), plan.Removals, plan.Briefs)
 			if err != nil {
 				return err
 			}
@@ -79,21 +83,28 @@ func listRows(specs []*hookspec.Doc, groups []*plan.Group) []*listRow {
 	}
 	index := map[key]*listRow{}
 	for col, g := range groups {
-		add := func(h *hookspec.Resolved, place int) {
-			k := key{h.Doc.Spec.Metadata.Name, h.Name, h.Frequency(), h.Weight}
+		add := func(r listRow, place int) {
+			k := key{r.Spec, r.Hook, r.Run, r.Weight}
 			row := index[k]
 			if row == nil {
-				row = &listRow{Hook: h.Name, Phase: string(h.Phase), Weight: h.Weight, Run: k.run, Spec: k.spec}
+				row = &r
 				index[k] = row
 				rows = append(rows, row)
 			}
 			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: place, Verdict: g.Brief.Verdict, column: col})
 		}
 		for i := range g.Hooks {
-			add(&g.Hooks[i], i+1)
+			add(rowOf(&g.Hooks[i]), i+1)
 		}
 		for _, h := range daemonHooks(specs, g) {
-			add(&h, 0)
+			add(rowOf(&h), 0)
+		}
+		if len(specs) > 0 {
+			continue
+		}
+		written := generator.Read(g.Ours())
+		for i := range written {
+			add(rowOfWritten(&written[i]), i+1)
 		}
 	}
 	place := func(r *listRow) int { return slices.Index(hookspec.Phases, hookspec.Phase(r.Phase)) }
@@ -101,6 +112,21 @@ func listRows(specs []*hookspec.Doc, groups []*plan.Group) []*listRow {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Hook, b.Hook))
 	})
 	return rows
+}
+
+func rowOf(h *hookspec.Resolved) listRow {
+	return listRow{Hook: h.Name, Phase: string(h.Phase), Weight: h.Weight, Run: h.Frequency(), Spec: h.Doc.Spec.Metadata.Name}
+}
+
+// rowOfWritten is the row of a hook that a manifest holds: it does not say of which spec it is, nor, of one in a bucket, more
+// than its place.
+func rowOfWritten(w *generator.Written) listRow {
+	r := listRow{Hook: w.Name, Phase: w.Field("phase"), Run: w.Field("run")}
+	r.Weight, _ = strconv.Atoi(w.Field("weight"))
+	if r.Phase == string(generator.Boot) {
+		r.Run = "every-boot"
+	}
+	return r
 }
 
 // daemonHooks returns what the addon runs on the group's nodes. Bastions have no kubelet.
@@ -166,7 +192,7 @@ func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow) error {
 		fmt.Fprintf(t, "\t%s", column[0])
 	}
 	for i, r := range rows {
-		fmt.Fprintf(t, "\n%s\t%s\t%d\t%s\t%s", report.OneLine(r.Hook), r.Phase, r.Weight, r.Run, report.OneLine(r.Spec))
+		fmt.Fprintf(t, "\n%s\t%s\t%d\t%s\t%s", report.OneLine(r.Hook), cmp.Or(r.Phase, "-"), r.Weight, cmp.Or(r.Run, "-"), cmp.Or(report.OneLine(r.Spec), "-"))
 		for _, column := range shown {
 			fmt.Fprintf(t, "\t%s", column[i+1])
 		}

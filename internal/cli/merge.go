@@ -121,7 +121,8 @@ func planned(c *cli.Context, o plan.Options, checks ...plan.Check) (*plan.Output
 	if err != nil {
 		return nil, err
 	}
-	if !o.Remove {
+	manifestsAlone := c.Command.Name == "list" && len(in.around) == 0 && len(specNames(c)) == 0
+	if !o.Remove && !manifestsAlone {
 		if err := in.needSpecs(c.Command.Name); err != nil {
 			return nil, err
 		}
@@ -133,13 +134,13 @@ func planned(c *cli.Context, o plan.Options, checks ...plan.Check) (*plan.Output
 	if err != nil {
 		return nil, err
 	}
-	said.Write, said.Remove, said.Prune = o.Write, o.Remove, c.Bool("prune")
+	said.Write, said.Remove = o.Write, o.Remove
 	return in.merge(c, said)
 }
 
 // shown is planned for commands that show what there is: user data that is too large is a warning.
 func shown(c *cli.Context) (*plan.Output, error) {
-	return planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(false))
+	return planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(false), plan.Removals)
 }
 
 // changed is planned for commands that are about what merging changes.

@@ -27,7 +27,7 @@ Examples:
    kopshook render -o json examples/gpu/hooks.yaml examples/mixed/cluster.yaml
    kopshook render -o mime --group gpu-a examples/gpu/hooks.yaml examples/mixed/cluster.yaml
    kopshook render -o tree examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
-		Flags: append(planFlags(),
+		Flags: append(planFlags(), pruneFlag(),
 			formatFlag("yaml", "json", "mime", "tree"),
 			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "dir", Aliases: []string{"d"}, Usage: "with -o tree: write the files to `DIR`, which must be empty or new"},

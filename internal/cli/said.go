@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"strings"
 
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
@@ -59,7 +58,7 @@ const mostNamed = 3
 // someGroups lists names, the first of many.
 func someGroups(names []string) string {
 	if len(names) <= mostNamed {
-		return strings.Join(names, ", ")
+		return report.Some(names, mostNamed)
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed-1], ", "), len(names)-mostNamed+1)
+	return report.Some(names, mostNamed-1)
 }

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/explain"
 	"kopshook.dev/kopshook/internal/nodestatus"
 	"kopshook.dev/kopshook/internal/report"
@@ -24,8 +27,17 @@ func addTimes(c *cli.Context, all []explain.Input) error {
 		if err != nil {
 			return report.Hint("give what kopshook try -o json printed, or a file of "+nodestatus.Dir, "%s: %w", display(name), err)
 		}
+		var r report.Report
+		if !slices.ContainsFunc(all, func(e explain.Input) bool { return isOf(e, group) }) {
+			r.Warnf(report.Position{File: name}, "", "give times of the same instance groups", "holds times of instance group %q, which is not here", group)
+		} else if unknown := unknownHooks(all, group, took); len(unknown) > 0 {
+			r.Warnf(report.Position{File: name}, "", "give times of the same hooks", "holds times of hooks that are not here: %s", report.Some(unknown, 10))
+		}
+		if err := report.Text(c.App.ErrWriter, r.Findings, report.TextOptions{Color: colored(c.App.ErrWriter)}); err != nil {
+			return err
+		}
 		for i := range all {
-			if group != "" && all[i].Group != "" && all[i].Group != group {
+			if !isOf(all[i], group) {
 				continue
 			}
 			if all[i].Took == nil {
@@ -37,6 +49,30 @@ func addTimes(c *cli.Context, all []explain.Input) error {
 		}
 	}
 	return nil
+}
+
+// unknownHooks are those with a time that none of the groups has, sorted.
+func unknownHooks(all []explain.Input, group string, took map[string]time.Duration) []string {
+	unknown := maps.Clone(took)
+	for _, e := range all {
+		if !isOf(e, group) {
+			continue
+		}
+		var parts []generator.UserData
+		for _, p := range e.Parts {
+			parts = append(parts, generator.UserData(p))
+		}
+		for _, h := range generator.Read(parts) {
+			delete(unknown, h.Name)
+		}
+	}
+	delete(unknown, "archive") // it is the runtime's own, where hooks lie in a bucket
+	return slices.Sorted(maps.Keys(unknown))
+}
+
+// isOf says whether times of a group, "" for one that is not said, count for e.
+func isOf(e explain.Input, group string) bool {
+	return group == "" || e.Group == "" || e.Group == group
 }
 
 // timesOf returns how long each hook took, and of which instance group that is, "" if it is not said. Of several boots the

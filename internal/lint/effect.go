@@ -29,7 +29,7 @@ var effects = map[string]Effect{
 	"KH027": NeverJoins,
 	"KH034": NeverJoins, // the boot hangs
 	"KH037": NeverJoins, // the boot hangs
-	"KH082": TooLarge,
+	Size:    TooLarge,
 }
 
 func effect(e Effect) option { return func(f *Finding) { f.Effect = e } }

@@ -31,10 +31,10 @@ func (p *pass) checkGroup() {
 		if s.Verdict == budget.TooLarge {
 			opts = append(opts, severity(report.Error))
 		}
-		p.add("KH082", pos, message, append(opts, remedy("%s", hint), func(f *Finding) { f.Detail = strings.Join(s.Table(), "\n") })...)
+		p.add(Size, pos, message, append(opts, remedy("%s", hint), func(f *Finding) { f.Detail = strings.Join(s.Table(), "\n") })...)
 		return
 	}
 	if share := s.Percent(); share > 90 { // kops' own script is taken at its largest already
-		p.add("KH082", pos, fmt.Sprintf("the user data of %q takes %s, %d %%", p.g.Name, s.Takes(), share))
+		p.add(Size, pos, fmt.Sprintf("the user data of %q takes %s, %d %%", p.g.Name, s.Takes(), share))
 	}
 }

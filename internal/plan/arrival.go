@@ -76,6 +76,6 @@ func lossFinding(g *Group, parts []cloudinit.Part, loss *cloudinit.Loss, source 
 	if loss.Kind != cloudinit.Overwritten {
 		f.Message = "the hooks do not arrive: " + f.Message
 	}
-	f.Message = fmt.Sprintf("instance group %q: %s", g.Name, f.Message)
+	f.Message, f.Group = fmt.Sprintf("instance group %q: %s", g.Label(), f.Message), g.Label()
 	return f, true
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // PartChange is a part before and after merging; one of the two is nil when it is added or removed.
@@ -186,8 +187,8 @@ func Removals(out *Output) {
 			}
 		}
 		if len(lost) > 0 {
-			out.Report.Warnf(g.position(), "spec.additionalUserData", remedy,
-				"instance group %q: removing %s, which none of the given specs has", g.Name, listed(lost))
+			out.Report.Add(report.Finding{Severity: report.Warning, Position: g.position(), Path: "spec.additionalUserData", Remedy: remedy, Group: g.Label(),
+				Message: fmt.Sprintf("instance group %q: removing %s, which none of the given specs has", g.Label(), listed(lost))})
 		}
 	}
 }

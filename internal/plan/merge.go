@@ -165,12 +165,8 @@ func matching(groups []*Group, globs []string, option string, name func(g *Group
 
 // someNames lists names, the first of many.
 func someNames(names []string) string {
-	const most = 10
-	switch {
-	case len(names) == 0:
+	if len(names) == 0 {
 		return "no instance groups"
-	case len(names) > most:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
-	return strings.Join(names, ", ")
+	return report.Some(names, 10)
 }

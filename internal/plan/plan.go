@@ -55,6 +55,8 @@ type Group struct {
 
 	asIs  bool // nobody said anything about its hooks
 	diffs *diffs
+
+	ofSeveral bool // there are groups of other clusters
 }
 
 // Stays says whether merging leaves the group as it is.
@@ -66,12 +68,16 @@ func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, load
 	p := newPlanner(loader, r)
 	var groups []*Group
 	selects := map[*hookspec.Doc]bool{}
-	clusters := map[string]*instancegroups.Cluster{}
+	clusters, names := map[string]*instancegroups.Cluster{}, map[string]bool{}
 	for _, m := range manifests {
 		for _, c := range m.Clusters() {
 			clusters[c.Name] = c
 		}
+		for _, ig := range m.Groups() {
+			names[ig.Cluster] = true
+		}
 	}
+	p.several = len(names) > 1
 	for _, m := range manifests {
 		for _, ig := range m.Groups() {
 			if ig.ClusterObject == nil {
@@ -164,6 +170,7 @@ type planner struct {
 	known   map[hookKey]knownHook
 	memo    generator.Memo
 	diffs   diffs
+	several bool // clusters
 }
 
 func newPlanner(loader Loader, r *report.Report) *planner {
@@ -172,7 +179,7 @@ func newPlanner(loader Loader, r *report.Report) *planner {
 }
 
 func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
-	g := &Group{Group: ig, Manifest: m, diffs: &p.diffs}
+	g := &Group{Group: ig, Manifest: m, diffs: &p.diffs, ofSeveral: p.several}
 	who := Selectable(ig)
 	var chosen []*hookspec.Doc
 	exact := false
@@ -225,7 +232,7 @@ func (p *planner) serve(g *Group, exact bool) {
 	}
 	say := func(remedy, format string, args ...any) {
 		f := report.Finding{Severity: report.Warning, Position: g.position(), Remedy: remedy,
-			Message: fmt.Sprintf("instance group %q: ", g.Name) + fmt.Sprintf(format, args...)}
+			Message: fmt.Sprintf("instance group %q: ", g.Label()) + fmt.Sprintf(format, args...), Group: g.Label()}
 		if exact {
 			f.Severity = report.Error
 		}
@@ -250,6 +257,14 @@ func (p *planner) serve(g *Group, exact bool) {
 			"hook %q of phase %s is left out: a bastion runs neither nodeup nor a kubelet", h.Name, h.Phase)
 	}
 	g.Hooks = kept
+}
+
+// Label names the group: with its cluster's name where there are groups of several clusters.
+func (g *Group) Label() string {
+	if g.ofSeveral && g.Cluster != "" {
+		return g.Cluster + "/" + g.Name
+	}
+	return g.Name
 }
 
 func (g *Group) position() report.Position {

@@ -43,35 +43,51 @@ func (out *Output) TooLarge() bool {
 	return slices.ContainsFunc(out.Groups, func(g *Group) bool { return g.Size != nil && g.Size.Verdict == budget.TooLarge })
 }
 
-// reportSizes reports what does not fit: of groups with the same hooks and parts of their own, the largest alone.
-func (out *Output) reportSizes(tooLarge report.Severity) {
-	var keys []string
-	same := map[string][]*Group{}
-	for _, g := range out.Groups {
-		if g.Size == nil || g.Size.Verdict == budget.Fits {
+// SameSize are groups with the same hooks and parts of their own: their sizes differ by the lengths of names alone.
+type SameSize struct {
+	Largest *Group
+	Names   []string // of all of them
+}
+
+// SameSizes returns the groups that have a Size, those that need the same together.
+func SameSizes(groups []*Group) []*SameSize {
+	var all []*SameSize
+	known := map[string]*SameSize{}
+	for _, g := range groups {
+		if g.Size == nil {
 			continue
 		}
 		key := fmt.Sprint(g.Size.Verdict, g.Size.Limit, g.Size.Exact, g.hookIDs, g.Role, g.Own())
-		if same[key] == nil {
-			keys = append(keys, key)
+		if g.Stays() {
+			for _, p := range g.Ours() {
+				if generator.IsGate(p) {
+					continue // it holds the names of the group and its cluster
+				}
+				key += fmt.Sprint(p)
+			}
 		}
-		same[key] = append(same[key], g)
+		s := known[key]
+		if s == nil {
+			s = &SameSize{Largest: g}
+			known[key] = s
+			all = append(all, s)
+		}
+		if g.Size.High > s.Largest.Size.High {
+			s.Largest = g
+		}
+		s.Names = append(s.Names, g.Label())
 	}
-	label := out.Labels()
-	for _, key := range keys {
-		groups := same[key]
-		largest := slices.MaxFunc(groups, func(a, b *Group) int { return a.Size.High - b.Size.High })
-		f, ok := largest.sizeFinding(tooLarge, label(largest))
-		if !ok {
+	return all
+}
+
+// reportSizes reports what does not fit: of groups that need the same, the largest alone.
+func (out *Output) reportSizes(tooLarge report.Severity) {
+	for _, s := range SameSizes(out.Groups) {
+		f, ok := s.Largest.sizeFinding(tooLarge, s.Largest.Label())
+		if !ok || s.Largest.Size.Verdict == budget.Fits {
 			continue
 		}
-		if len(groups) > 1 {
-			var names []string
-			for _, g := range groups {
-				names = append(names, label(g))
-			}
-			f.Message += fmt.Sprintf("; the same for %d groups: %s", len(groups), someNames(names))
-		}
+		f.Message += report.SameFor(s.Names)
 		out.Report.Add(f)
 	}
 }

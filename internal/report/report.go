@@ -49,7 +49,8 @@ func (p Position) String() string {
 }
 
 // Finding is one thing to say. Code is a lint rule's code ("KH001") or empty. Path is the field in the input's own
-// words ("spec.hooks[1].files[0].mode") or empty. Detail are further lines, such as a table, or empty.
+// words ("spec.hooks[1].files[0].mode") or empty. Detail are further lines, such as a table, or empty. Group is the instance
+// group that Message names, as %q prints it, or empty: Text says once what is the same of several.
 type Finding struct {
 	Severity Severity
 	Code     string
@@ -58,6 +59,7 @@ type Finding struct {
 	Message string
 	Detail  string
 	Remedy  string
+	Group   string
 }
 
 // Report collects findings. The zero value is ready to use.

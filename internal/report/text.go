@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,10 +25,10 @@ type TextOptions struct {
 }
 
 // Text prints findings, one a line, as "file:line:col: severity: message [code]", with the remedy on a "hint:" line
-// of its own.
+// of its own. What is the same of several instance groups is said once, at the place of the first.
 func Text(w io.Writer, findings []Finding, opts TextOptions) error {
 	var b bytes.Buffer
-	for _, f := range findings {
+	for _, f := range sameOnce(findings) {
 		if p := f.Position.String(); p != "" {
 			fmt.Fprintf(&b, "%s: ", Clean(p))
 		} else {
@@ -50,6 +51,47 @@ func Text(w io.Writer, findings []Finding, opts TextOptions) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// sameOnce keeps the first of findings that differ in the instance group and the place alone, and adds the others' names to it.
+func sameOnce(findings []Finding) []Finding {
+	var kept []Finding
+	at, groups := map[Finding]int{}, map[int][]string{}
+	for _, f := range findings {
+		if f.Group == "" {
+			kept = append(kept, f)
+			continue
+		}
+		key := f
+		key.Message, key.Position, key.Group = strings.ReplaceAll(f.Message, strconv.Quote(f.Group), `""`), Position{}, ""
+		i, known := at[key]
+		if !known {
+			i = len(kept)
+			at[key] = i
+			kept = append(kept, f)
+		}
+		groups[i] = append(groups[i], f.Group)
+	}
+	for i, names := range groups {
+		kept[i].Message += SameFor(names)
+	}
+	return kept
+}
+
+// SameFor ends a message that holds for several instance groups, and names one; "" for one alone.
+func SameFor(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("; the same for %s groups: %s", Thousands(len(names)), Some(names, 10))
+}
+
+// Some lists names: of more than most, as many with the number of the others.
+func Some(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %s more", strings.Join(names[:most], ", "), Thousands(len(names)-most))
 }
 
 func (o TextOptions) severity(s Severity) string {
