@@ -12,6 +12,7 @@ import (
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/verdict"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 func explainCommand() *cli.Command {
@@ -150,7 +151,7 @@ func explainGroup(l *plan.Looker, g *plan.Group) (explain.Input, error) {
 		return explain.Input{}, err
 	}
 	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Text(g.Manifest.Name), Parts: seen.Parts})
-	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: seen.Parts, Size: seen.Size, Archive: seen.Archive,
+	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: seen.Parts, Size: seen.Size, Archive: seen.Archive, Limits: waits.Limits(g.Group),
 		Result: seen.Result, Verdict: seen.Verdict, HookPlace: g.HookPlace,
 		Place: func(at cloudinit.At) string {
 			pos := places.Of(at)

@@ -27,7 +27,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	if s := slow(out, (*plan.Group).Changes); s != "" {
+	for _, s := range late(out, (*plan.Group).Changes) {
 		fmt.Fprintf(&b, "\n> [!NOTE]\n> %s\n", report.Markdown(s))
 	}
 	b.WriteString("\n")

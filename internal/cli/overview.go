@@ -7,7 +7,6 @@ import (
 	"kopshook.dev/kopshook/internal/explain"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
-	"kopshook.dev/kopshook/internal/waits"
 )
 
 // verdicts returns what becomes of the groups that change, and of those whose nodes do not join or lose something: what is
@@ -56,27 +55,35 @@ func printOverview(w io.Writer, out *plan.Output) {
 			fmt.Fprintf(w, "%s: %s\n", s.names(label), report.OneLine(s.text))
 		}
 	}
-	late := slow(out, func(*plan.Group) bool { return true })
-	if late != "" {
-		fmt.Fprintln(w, late)
+	lines := late(out, func(*plan.Group) bool { return true })
+	for _, l := range lines {
+		fmt.Fprintln(w, l)
 	}
-	if bad || late != "" {
+	if bad || len(lines) > 0 {
 		fmt.Fprintln(w)
 	}
 }
 
-// slow names the groups whose nodes may take longer than kops waits, "" when there are none.
-func slow(out *plan.Output, of func(*plan.Group) bool) string {
-	var names []string
+// late says who may give up on machines of which groups before their hooks must have ended, a line each.
+func late(out *plan.Output, of func(*plan.Group) bool) []string {
+	var order []string
+	groups := map[string][]string{}
 	label := out.Labels()
 	for _, g := range out.Groups {
-		if g.Brief.Kubelet.Long() && of(g) {
-			names = append(names, label(g))
+		if !of(g) {
+			continue
+		}
+		for _, l := range g.Brief.Over {
+			text := l.String()
+			if groups[text] == nil {
+				order = append(order, text)
+			}
+			groups[text] = append(groups[text], label(g))
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	var lines []string
+	for _, text := range order {
+		lines = append(lines, report.OneLine(someGroups(groups[text]))+": hooks may take longer: "+text)
 	}
-	return fmt.Sprintf("%s: the kubelet may wait longer than %s, after which kops rolling-update cluster gives up, unless --validation-timeout says otherwise",
-		report.OneLine(someGroups(names)), report.Duration(waits.KopsGivesUp))
+	return lines
 }

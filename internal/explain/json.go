@@ -63,10 +63,19 @@ type JSONHook struct {
 
 // JSONWaits is how long nodeup and the kubelet may wait for hooks, in seconds.
 type JSONWaits struct {
-	Nodeup   float64 `json:"nodeupSeconds"`
-	Kubelet  float64 `json:"kubeletSeconds"`
-	Slowest  string  `json:"slowest"`                   // the hook with the largest share
-	Measured float64 `json:"measuredSeconds,omitempty"` // of the hooks that somebody measured
+	Nodeup   float64     `json:"nodeupSeconds"`
+	Kubelet  float64     `json:"kubeletSeconds"`
+	Slowest  string      `json:"slowest"`                   // the hook with the largest share
+	Measured float64     `json:"measuredSeconds,omitempty"` // of the hooks that somebody measured
+	Limits   []JSONLimit `json:"limits"`
+}
+
+// JSONLimit is how long somebody waits for a machine.
+type JSONLimit struct {
+	Who      string  `json:"who"`
+	Seconds  float64 `json:"seconds"`
+	Option   string  `json:"option"`   // that sets it
+	Exceeded bool    `json:"exceeded"` // hooks may take longer
 }
 
 // JSONLoss is something that does not arrive as it was written.
@@ -92,7 +101,10 @@ func JSON(all []Input) []Explained {
 		}
 		if w := waits.Kubelet(m.hooks); w.Slowest != nil {
 			total, _ := (&Timeline{Waits: m.waits()}).took()
-			e.Waits = &JSONWaits{waits.Nodeup(m.hooks).Total.Seconds(), w.Total.Seconds(), w.Slowest.Name, total.Seconds()}
+			e.Waits = &JSONWaits{waits.Nodeup(m.hooks).Total.Seconds(), w.Total.Seconds(), w.Slowest.Name, total.Seconds(), []JSONLimit{}}
+			for _, l := range m.limits() {
+				e.Waits.Limits = append(e.Waits.Limits, JSONLimit{l.Who, l.After.Seconds(), l.Option, l.Of(m.hooks).Total > l.After})
+			}
 		}
 		for _, r := range in.Result.Runs {
 			e.Runs = append(e.Runs, m.run(r))

@@ -125,7 +125,7 @@ func (p *textPrinter) verdict(t *Timeline) {
 		p.line("%s", s)
 	}
 	code := 0
-	if t.Kubelet.Long() {
+	if len(t.Over) > 0 {
 		code = 33
 	}
 	for _, s := range wrap(t.waitsFor(), width) {

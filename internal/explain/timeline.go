@@ -32,6 +32,7 @@ type Input struct {
 	Parts   []cloudinit.Part
 	Result  *cloudinit.Result
 	Archive []generator.File // what lies in a bucket, nil when that is not known
+	Limits  []waits.Limit    // how long others wait for the machines; nil means kops alone
 	Size    *budget.Result   // nil when it is not known
 	Verdict verdict.Verdict
 	// HookPlace names where a hook is written, "hooks.yaml:12", or ""; it may be nil.
@@ -92,10 +93,11 @@ type Timeline struct {
 	Size                 *budget.Result
 	config               *pyyaml.Value // that takes effect
 	Verdict              verdict.Verdict
-	Kubelet              waits.Wait // how long it may wait
-	Waits                []Wait     // for each hook that it waits for, one after the other
-	Hooks                int        // that hold the kubelet back
-	Node                 bool       // nodeup is to run: it is no bastion, and no user data that kops has nothing to do with
+	Kubelet              waits.Wait    // how long it may wait
+	Waits                []Wait        // for each hook that it waits for, one after the other
+	Over                 []waits.Limit // that hooks may take longer than
+	Hooks                int           // that hold the kubelet back
+	Node                 bool          // nodeup is to run: it is no bastion, and no user data that kops has nothing to do with
 }
 
 // title is the instance group's name, or what stands for it.
@@ -129,7 +131,7 @@ func Make(in Input) *Timeline {
 	m := newMaker(in)
 	t := &Timeline{config: in.Result.Config, Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Label: cmp.Or(in.Label, in.Group), Role: in.Role, Size: in.Size, Verdict: in.Verdict, CloudInit: in.Result.Version.String()}
 	if in.Verdict.Kind != verdict.Never {
-		t.Kubelet, t.Waits = waits.Kubelet(m.hooks), m.waits()
+		t.Kubelet, t.Waits, t.Over = waits.Kubelet(m.hooks), m.waits(), waits.Exceeded(m.limits(), m.hooks)
 	}
 	for _, h := range m.hooks {
 		if h.Holds() {

@@ -30,6 +30,13 @@ func (m *maker) waits() []Wait {
 	return list
 }
 
+func (m *maker) limits() []waits.Limit {
+	if m.in.Limits == nil {
+		return waits.Limits(nil)
+	}
+	return m.in.Limits
+}
+
 func (m *maker) hookPlace(hook string) string {
 	if m.in.HookPlace == nil {
 		return ""
@@ -55,8 +62,8 @@ func (t *Timeline) waitsFor() string {
 		return ""
 	}
 	s := "the kubelet waits at most " + t.Kubelet.String()
-	if t.Kubelet.Long() {
-		s += "; kops rolling-update gives up after " + report.Duration(waits.KopsGivesUp)
+	for _, l := range t.Over {
+		s += "; " + l.Short()
 	}
 	if total, any := t.took(); any {
 		s += "; measured: " + seconds(total)

@@ -196,10 +196,10 @@ func TestTwoDriversOfClusterAndHook(t *testing.T) {
 	cluster := "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {name: main.example.com}\nspec:\n  containerd: {nvidiaGPU: {enabled: true}}\n---\n"
 	group := strings.Replace(groupWith(ubuntu, ""), "metadata:\n", "metadata:\n  labels: {kops.k8s.io/cluster: main.example.com}\n", 1)
 	hook := "---\n" + hookOf("pre-nodeup", []string{"DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=60 install -y nvidia-open"})
-	if diff := cmp.Diff([]string{"KH084"}, found(lintExample(t, cluster+group+hook))); diff != "" {
+	if diff := cmp.Diff([]string{"KH084"}, found(lintExample(t, cluster+group+hook), "KH092")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := found(lintExample(t, group+hook)); got != nil {
+	if got := found(lintExample(t, group+hook), "KH092"); got != nil {
 		t.Errorf("without the cluster: %v", got)
 	}
 }
@@ -225,7 +225,7 @@ func TestWarmPools(t *testing.T) {
 		{"a pool that is off", pool("maxSize: 0"), wait("pre-nodeup", 3, "1h"), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, found(lintExample(t, groupWith(ubuntu, c.pool)+c.hooks))); diff != "" {
+			if diff := cmp.Diff(c.want, found(lintExample(t, groupWith(ubuntu, c.pool)+c.hooks), "KH092")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -80,6 +80,7 @@ func Look(g *Group, opts Options) ([]Finding, *cloudinit.Result) {
 		p.checkDirection()
 		checkNodeupFiles(p, p.files, p.shells)
 		p.checkTime()
+		p.checkWaits()
 		p.checkWarmPool()
 	}
 	return p.settle(), p.result

@@ -127,4 +127,6 @@ var rules = [...]Rule{
 	{"KH088", "another-cloud", report.Error, "a hook asks a cloud that its machines are not in", "name a store of the machines' own cloud, by an override where a spec has groups of several clouds; or add an https:// mirror"},
 	{"KH089", "without-effect", report.Warning, "nodeup writes the file itself, or the kubelet of kops does not read it", "use the field of kops"},
 	{"KH090", "swap-on", report.Error, "swap is switched on, and the kubelet does not start", "leave swap off, or set spec.kubelet.failSwapOn: false in the instance group"},
+	{"KH091", "autoscaler-wait", report.Warning, "hooks may take longer than cluster-autoscaler waits for a node", "raise spec.clusterAutoscaler.maxNodeProvisionTime of the Cluster, or lower attempts and timeout of the hooks"},
+	{"KH092", "validation-wait", report.Info, "hooks may take longer than kops rolling-update waits for a node", "give kops rolling-update cluster a longer --validation-timeout, or lower attempts and timeout of the hooks"},
 }

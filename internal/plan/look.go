@@ -43,6 +43,8 @@ type Brief struct {
 	Verdict verdict.Verdict
 	Kubelet waits.Wait     // how long the kubelet may wait, if it ever starts
 	Size    *budget.Result // nil without user data
+	Over    []waits.Limit  // that hooks may take longer than
+	hooks   []waits.Hook
 }
 
 // Look looks at a group.
@@ -105,6 +107,7 @@ func (l *Looker) Brief(g *Group) (Brief, error) {
 	if len(g.Own()) == 0 && !g.Stays() {
 		key = g.sizeKey(g.sizeInput()) + " " + g.Object.Spec.Image + " " + g.Unsupported()
 		if b, ok := l.known[key]; ok {
+			b.Over = waits.Exceeded(waits.Limits(g.Group), b.hooks)
 			return b, nil
 		}
 	}
@@ -114,7 +117,8 @@ func (l *Looker) Brief(g *Group) (Brief, error) {
 	}
 	b := Brief{Verdict: seen.Verdict, Size: seen.Size}
 	if seen.Verdict.Kind != verdict.Never {
-		b.Kubelet = waits.Kubelet(seen.Hooks)
+		b.hooks, b.Kubelet = seen.Hooks, waits.Kubelet(seen.Hooks)
+		b.Over = waits.Exceeded(waits.Limits(g.Group), b.hooks)
 	}
 	if key != "" {
 		if l.known == nil {

@@ -35,10 +35,6 @@ type Hook struct {
 // Holds says whether the kubelet waits for the hook.
 func (h *Hook) Holds() bool { return h.Phase == "pre-nodeup" || h.Phase == "pre-kubelet" }
 
-// KopsGivesUp is how long `kops rolling-update cluster` waits for a cluster to validate, unless --validation-timeout says
-// otherwise (kops cmd/kops/rolling-update_cluster.go:166).
-const KopsGivesUp = 15 * time.Minute
-
 // Most reboots that a hook may ask for, and the longest delay between attempts (templates/v1/reboot.sh, run.sh).
 const (
 	mostReboots  = 3
@@ -100,9 +96,6 @@ func (w Wait) Short() string {
 	}
 	return fmt.Sprintf("%s (%s)", report.Duration(w.Total), w.Slowest.Name)
 }
-
-// Long says whether kops may give up before.
-func (w Wait) Long() bool { return w.Total > KopsGivesUp }
 
 // Kubelet is how long the kubelet may wait: pre-kubelet hooks run when those of pre-nodeup are done.
 func Kubelet(hooks []Hook) Wait { return Of(hooks, "pre-nodeup", "pre-kubelet") }
