@@ -18,7 +18,8 @@ import (
 
 // atTheEnds are the tests that run on the oldest and the newest system each time: short ones, of all that the node's
 // scripts do. With KOPSHOOK_E2E_ALL, as make e2e-suites sets it, all tests run there.
-var atTheEnds = []string{"TestPhasesHaveTheirMoments", "TestFieldsGoTogether", "TestBakedHooks", "TestChainStopsAtABlockingFailure"}
+var atTheEnds = []string{"TestPhasesHaveTheirMoments", "TestFieldsGoTogether", "TestBakedHooks", "TestChainStopsAtABlockingFailure",
+	"TestConsoleExplainsANodeThatDidNotJoin"}
 
 // onSuites runs a test on every suite. Those that cannot be built here are skipped: Ubuntu, which needs a mirror, and
 // the ends of the range, where the archive does not have them.
@@ -178,6 +179,16 @@ type result struct {
 	*boot.Result
 	node *node
 	t    *testing.T
+}
+
+// rawConsole is what the node wrote to its console, byte by byte.
+func (r *result) rawConsole() []byte {
+	r.t.Helper()
+	text, err := r.RawConsole()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return text
 }
 
 // joins expects that the kubelet started, once.

@@ -84,6 +84,10 @@ func (r *Result) Journal(unit string) string {
 	return b.String()
 }
 
+// RawConsole is what the node wrote to its console, with what a terminal takes as commands. The machine must not be closed
+// yet.
+func (r *Result) RawConsole() ([]byte, error) { return os.ReadFile(filepath.Join(r.dir, "console")) }
+
 // Joined says whether the node would have joined its cluster: its kubelet was started. Whether a machine with Config.Join
 // has joined, its cluster knows better.
 func (r *Result) Joined() bool { return r.Timeline.Count(r.kubeletStarts()) > 0 }
@@ -191,7 +195,7 @@ var errCut = errors.New("the power was cut")
 
 // read adds what the node left in dir.
 func (r *Result) read(dir string) error {
-	console, err := os.ReadFile(filepath.Join(dir, "console"))
+	console, err := r.RawConsole()
 	if err != nil {
 		return err
 	}
@@ -208,7 +212,7 @@ func (r *Result) read(dir string) error {
 
 // controls are what a terminal takes as commands, such as colors.
 var controls = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("\x1b(?:\\[[0-9;?!]*[A-Za-z]|[^\\[])|[\x00-\x08\x0b-\x1f]")
+	return regexp.MustCompile("\x1b(?:\\[[0-9;:?!]*[A-Za-z]|[^\\[])|[\x00-\x08\x0b-\x1f]")
 })
 
 // plain is what a terminal shows of text.

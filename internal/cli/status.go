@@ -168,9 +168,18 @@ func printStatuses(w io.Writer, list []nodestatus.Status) error {
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "HOOK\tPHASE\tSTATE\tATTEMPTS\tTOOK\tUPDATED\tREASON")
 	for _, s := range list {
-		took := s.UpdatedAt.Sub(s.StartedAt).Round(time.Second)
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", printable(s.Hook), printable(s.Phase), s.State, s.Attempts, took,
-			s.UpdatedAt.UTC().Format("2006-01-02 15:04:05Z"), printable(s.Reason))
+		// of a line that was cut nothing but its beginning is known
+		attempts, took, updated := "", "", ""
+		if s.Attempts > 0 || !s.UpdatedAt.IsZero() {
+			attempts = fmt.Sprint(s.Attempts)
+		}
+		if !s.UpdatedAt.IsZero() {
+			updated = s.UpdatedAt.UTC().Format("2006-01-02 15:04:05Z")
+		}
+		if !s.StartedAt.IsZero() && !s.UpdatedAt.Before(s.StartedAt) { // the node's clock may have been set meanwhile
+			took = s.UpdatedAt.Sub(s.StartedAt).Round(time.Second).String()
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(s.Hook), printable(s.Phase), s.State, attempts, took, updated, printable(s.Reason))
 	}
 	tw.Flush()
 	_, err := io.WriteString(w, trimmedLines(b.String())) // a reason that is empty leaves spaces

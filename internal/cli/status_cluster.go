@@ -25,7 +25,7 @@ type machineJSON struct {
 	InstanceGroup string              `json:"instanceGroup"`
 	Zone          string              `json:"zone"`
 	State         string              `json:"state"`
-	LaunchedAt    time.Time           `json:"launchedAt"`
+	LaunchedAt    time.Time           `json:"launchedAt,omitzero"`
 	Node          string              `json:"node,omitempty"`
 	Ready         bool                `json:"ready"`
 	Verdict       machines.Verdict    `json:"verdict"`

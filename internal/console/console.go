@@ -58,17 +58,21 @@ func (b *Boot) Failed() (failed, running []nodestatus.Status) {
 
 var patterns = sync.OnceValue(func() (p struct{ controls, kernel, boot, partial *regexp.Regexp }) {
 	// what a terminal takes as a command; line feeds and tabs are text
-	p.controls = regexp.MustCompile("\x1b(?:\\[[0-9;?!]*[A-Za-z]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[^\\[\\]\n])|[\x00-\x08\x0b-\x1f\x7f]")
+	p.controls = regexp.MustCompile("\x1b(?:\\[[0-9;:?!]*[A-Za-z]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[^\\[\\]\n])|[\x00-\x08\x0b-\x1f\x7f]")
 	// a message of the kernel that was written into a line: "[   12.345678] usb 1-1: ..."
 	p.kernel = regexp.MustCompile(`(?:<\d+>)?\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])? .*$`)
 	// the first line of a kernel, or of systemd where there is no kernel of the machine's own
 	p.boot = regexp.MustCompile(`^(?:\[ *0\.000000\](?:\[ *[TC]\d+\])? )?Linux version \d|^(?:\[ *\d+\.\d+\] )?systemd(?:\[1\]:)? (?:systemd )?\d+.* running in system mode`)
-	p.partial = regexp.MustCompile(`^\{"hook":"([a-z0-9-]+)","phase":"([a-z-]+)","state":"(running|succeeded|failed|skipped)"(?:,"reason":"([^"\\]*))?`)
+	p.partial = regexp.MustCompile(`^\{"hook": ?"([a-z0-9-]+)", ?"phase": ?"([a-z-]+)", ?"state": ?"(running|succeeded|failed|skipped)"(?:, ?"reason": ?"([^"\\]*))?`)
 	return p
 })
 
-// joined is how many lines one status may have been torn into.
-const joined = 4
+// joined is how many lines one status may have been torn into: a serial port sends 16 bytes at a time, and the kernel may
+// write between any two of them.
+const joined = 32
+
+// longest is the most that one of our lines takes, in bytes, with what was written into it. A status is far below it.
+const longest = 16 << 10
 
 // Parse reads the text of a console. It never fails: what is not ours is passed over.
 func Parse(text []byte) *Console {
@@ -93,12 +97,15 @@ func Parse(text []byte) *Console {
 			if !strings.HasPrefix(after, "{") {
 				continue // somebody else's sentence
 			}
-			e, rest, ok := whole(after)
+			text, _, _ := strings.Cut(after, Mark)
+			text = text[:min(len(text), longest)]
+			e, length, ok := whole(text)
+			line = after[length:]
 			if !ok {
 				var more int
-				if e, more, ok = torn(after, lines[i+1:]); ok {
+				if e, more, ok = torn(text, lines[i+1:]); ok {
 					i += more
-				} else if e.status, ok = partial(after); !ok {
+				} else if e.status, ok = partial(text); !ok {
 					c.Cut++
 				}
 			}
@@ -107,9 +114,6 @@ func Parse(text []byte) *Console {
 				r.message(e.message)
 			case ok:
 				r.status(e.status)
-			}
-			if rest != "" {
-				line = rest
 			}
 		}
 	}
@@ -122,25 +126,25 @@ type entry struct {
 	message string
 }
 
-// whole reads an entry at the beginning of text, and returns what follows it.
-func whole(text string) (e entry, rest string, ok bool) {
+// whole reads an entry at the beginning of text, and returns its length there.
+func whole(text string) (e entry, length int, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	var raw json.RawMessage
 	if d.Decode(&raw) != nil {
-		return e, "", false
+		return e, 0, false
 	}
-	rest = text[d.InputOffset():]
+	length = int(d.InputOffset())
 	var part struct{ Part, State, Reason string }
 	if json.Unmarshal(raw, &part) == nil && part.Part != "" && part.State != "" {
 		e.message = part.Part + " " + part.State
 		if part.Reason != "" {
 			e.message += ": " + part.Reason
 		}
-		return e, rest, true
+		return e, length, true
 	}
 	var err error
 	e.status, err = nodestatus.Parse(raw)
-	return e, rest, err == nil
+	return e, length, err == nil
 }
 
 // torn reads an entry that messages of the kernel were written into: its rest stands on one of the next lines.
@@ -148,7 +152,7 @@ func torn(text string, next []string) (e entry, more int, ok bool) {
 	p := patterns()
 	text = p.kernel.ReplaceAllString(text, "")
 	for n := 0; n < len(next) && n < joined; n++ {
-		if strings.Contains(next[n], Mark) {
+		if len(text)+len(next[n]) > longest || strings.Contains(next[n], Mark) {
 			break
 		}
 		text += p.kernel.ReplaceAllString(next[n], "")

@@ -51,9 +51,11 @@ func TestParse(t *testing.T) {
 		"a kernel message in it":            {text[:half] + "[   12.345678] usb 1-1: new device\r\n" + text[half:] + "\n", one(driver)},
 		"a kernel message in front of rest": {text[:half] + "[   12.345678] one\n[   12.345679][    T1] two\n" + text[half:] + "\n", one(driver)},
 		"cut at the end of the console":     {line(agent) + "\n" + text[:half], one(agent, nodestatus.Status{Hook: "driver", Phase: "pre-nodeup", State: "failed", Reason: "script: exit status 3"})},
-		"cut in the reason":                 {text[:strings.Index(text, "exit")], one(nodestatus.Status{Hook: "driver", Phase: "pre-nodeup", State: "failed", Reason: "script: "})},
-		"cut before the state":              {text[:25] + "\n" + line(agent) + "\n", &Console{Boots: []Boot{{Hooks: []nodestatus.Status{agent}}}, Cut: 1}},
-		"cut at the beginning":              {text[half:] + "\n" + line(agent) + "\n", one(agent)},
+		"an archive's, cut": {`kopshook: {"hook": "archive", "phase": "pre-nodeup", "state": "failed", "reason": "AccessDenied, asked as no`,
+			one(nodestatus.Status{Hook: "archive", Phase: "pre-nodeup", State: "failed", Reason: "AccessDenied, asked as no"})},
+		"cut in the reason":    {text[:strings.Index(text, "exit")], one(nodestatus.Status{Hook: "driver", Phase: "pre-nodeup", State: "failed", Reason: "script: "})},
+		"cut before the state": {text[:25] + "\n" + line(agent) + "\n", &Console{Boots: []Boot{{Hooks: []nodestatus.Status{agent}}}, Cut: 1}},
+		"cut at the beginning": {text[half:] + "\n" + line(agent) + "\n", one(agent)},
 		"two boots": {kernel + line(driver) + "\n" + kernel + line(agent) + "\n",
 			&Console{Boots: []Boot{{Hooks: []nodestatus.Status{driver}}, {Hooks: []nodestatus.Status{agent}}}}},
 		"a boot without anything of ours is not one": {kernel + "login:\n" + kernel + line(agent) + "\n", one(agent)},
@@ -100,4 +102,23 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestHostileConsolesTakeNoTime: what a machine writes is anybody's; the time to read it grows with its length alone.
+func TestHostileConsolesTakeNoTime(t *testing.T) {
+	for name, piece := range map[string]string{
+		"marks in one line":      Mark + "{",
+		"open strings, one line": Mark + `{"hook":`,
+		"lines of a torn entry":  "\n" + Mark + "{\"hook\":\"" + strings.Repeat("\n", joined/2) + strings.Repeat("x", 1<<10),
+		"kernel messages":        Mark + "{[   12.345678] ",
+	} {
+		text := []byte(strings.Repeat(piece, 1<<20/len(piece)))
+		began := time.Now()
+		Parse(text)
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: %s for %d bytes", name, took, len(text))
+		} else {
+			t.Logf("%s: %s", name, took)
+		}
+	}
 }

@@ -33,8 +33,8 @@ type Status struct {
 	Reason     string    `json:"reason"`   // why it failed, or what it is at
 	Attempts   int       `json:"attempts"` // begun so far
 	ExitCode   int       `json:"exitCode"` // of the last attempt that ended
-	StartedAt  time.Time `json:"startedAt"`
-	UpdatedAt  time.Time `json:"updatedAt"`
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	UpdatedAt  time.Time `json:"updatedAt,omitzero"`
 	InstanceID string    `json:"instanceID"` // cloud-init's
 	Hash       string    `json:"hash"`       // of the hook's contents, as in its unit
 }
