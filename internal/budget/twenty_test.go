@@ -46,6 +46,7 @@ func TestTwentyHooks(t *testing.T) {
 		{"kopshook, plain text", func(t *testing.T, hooks []generator.Hook) int { return generated(t, hooks) }},
 		{"kopshook, `compress: true`", func(t *testing.T, hooks []generator.Hook) int { return generated(t, compressed(hooks, nil)) }},
 		{"kopshook, `archive: true`", func(t *testing.T, hooks []generator.Hook) int { return generated(t, archived(hooks)) }},
+		{"kopshook, `archiveURL: s3://...`", func(t *testing.T, hooks []generator.Hook) int { return generated(t, inBucket(hooks)) }},
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "| way | bytes for all twenty | how many fit into 16,384 |\n| --- | ---: | ---: |\n")
@@ -141,4 +142,12 @@ func generated(t *testing.T, hooks []generator.Hook) int {
 		all = append(all, cloudinit.Part(p))
 	}
 	return message(all...)
+}
+
+func inBucket(hooks []generator.Hook) []generator.Hook {
+	hooks = archived(hooks)
+	for i := range hooks {
+		hooks[i].ArchiveURL = "s3://example-bucket/kopshook"
+	}
+	return hooks
 }

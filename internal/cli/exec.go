@@ -55,18 +55,8 @@ func execAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.IsSet("cluster") && c.String("cluster") == "" {
-		return report.Hint("a variable may not be set: look at what it holds, or leave --cluster out", "--cluster is empty")
-	}
-	if op := c.String("operation"); c.IsSet("operation") && !slices.Contains(clusterhooks.Operations, op) {
-		remedy := "choose one of " + strings.Join(clusterhooks.Operations, ", ")
-		if near := report.Nearest(op, clusterhooks.Operations); near != "" {
-			remedy = "did you mean " + near + "?"
-		}
-		return report.Hint(remedy, "there is no operation %q", op)
-	}
-	if c.Duration("max-wait") < 0 {
-		return report.Hint("0 fails as soon as an extension blocks", "--max-wait is %s, less than no time", c.Duration("max-wait"))
+	if err := checkExecOptions(c); err != nil {
+		return err
 	}
 	docs, err := readClusterHooks(c, specs)
 	if err != nil {
@@ -117,8 +107,30 @@ func execAction(c *cli.Context) error {
 	}
 	reportErr := writeReports(reports, result)
 	sayWhyNotNodes(c, result)
+	signal.Stop(signals)
+	return endAs(c, result, reportErr)
+}
+
+func checkExecOptions(c *cli.Context) error {
+	if c.IsSet("cluster") && c.String("cluster") == "" {
+		return report.Hint("a variable may not be set: look at what it holds, or leave --cluster out", "--cluster is empty")
+	}
+	if op := c.String("operation"); c.IsSet("operation") && !slices.Contains(clusterhooks.Operations, op) {
+		remedy := "choose one of " + strings.Join(clusterhooks.Operations, ", ")
+		if near := report.Nearest(op, clusterhooks.Operations); near != "" {
+			remedy = "did you mean " + near + "?"
+		}
+		return report.Hint(remedy, "there is no operation %q", op)
+	}
+	if c.Duration("max-wait") < 0 {
+		return report.Hint("0 fails as soon as an extension blocks", "--max-wait is %s, less than no time", c.Duration("max-wait"))
+	}
+	return nil
+}
+
+// endAs ends as kops did, by a signal too, or as a hook that failed.
+func endAs(c *cli.Context, result *clusterhooks.Result, reportErr error) error {
 	if result.Signal != 0 {
-		signal.Stop(signals)
 		if reportErr != nil {
 			exitCode(reportErr, c.App.ErrWriter)
 		}

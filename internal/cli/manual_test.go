@@ -47,6 +47,7 @@ var (
 		{"KOPS_STATE_STORE, KOPS_CLUSTER_NAME", "kops' own: exec and status read them as kops does"},
 		{"KUBECONFIG", "files in which exec looks for the address of the cluster's API, which hooks are told; status asks that API for nodes"},
 		{"AWS_PROFILE, GOOGLE_APPLICATION_CREDENTIALS and their like", "credentials with which status asks the cloud; AWS_ENDPOINT_URL_EC2 and CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE replace its address"},
+		{"GOGC", "Go's own, how much memory may be used before some is freed: 400 where it is not set"},
 		{"NO_COLOR", "when it is not empty: no colors on a terminal"},
 		{"TERM", "with dumb: neither colors nor progress"},
 		{"XDG_CACHE_HOME, XDG_STATE_HOME", "the user's folders for the cache and for the work folders of exec"},
