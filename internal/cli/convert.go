@@ -59,6 +59,9 @@ func convertAction(c *cli.Context) error {
 	if from == "" {
 		return report.Hint("give it with --from: "+strings.Join(convert.Systems(), ", "), "the system is not named")
 	}
+	if err := convert.CheckSystem(from); err != nil {
+		return err
+	}
 	for _, o := range [][2]string{{"prehook", "eggo"}, {"posthook", "eggo"}, {"cluster-prehook", "eggo"}, {"cluster-posthook", "eggo"},
 		{"operator", "eggo"}, {"release", "helm"}, {"namespace", "helm"}} {
 		if c.IsSet(o[0]) && from != o[1] {

@@ -5,6 +5,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -39,6 +40,14 @@ func systems() []system {
 		{"eksctl", "eksctl", false, (*converter).eksctl},
 		{"helm", "Helm", false, (*converter).helm},
 	}
+}
+
+// CheckSystem returns an error for what is not one of Systems.
+func CheckSystem(from string) error {
+	if slices.Contains(Systems(), from) {
+		return nil
+	}
+	return report.Hint("the systems are "+strings.Join(Systems(), ", "), "there is no system %q to convert from", from)
 }
 
 // Systems returns the names of the systems that Convert knows.
@@ -77,7 +86,7 @@ func Convert(from, file string, data []byte, opts Options, r *report.Report) []b
 		}
 		return c.render()
 	}
-	r.Errorf(report.Position{}, "", "the systems are "+strings.Join(Systems(), ", "), "there is no system %q to convert from", from)
+	r.AddError(report.Position{}, "", CheckSystem(from))
 	return nil
 }
 
