@@ -168,6 +168,7 @@ type planner struct {
 	scripts map[source.Ref][]source.File
 	broken  map[source.Ref]bool
 	known   map[hookKey]knownHook
+	tooMany map[report.Position]bool // hooks that it was said of, once for all groups
 	memo    generator.Memo
 	diffs   diffs
 	several bool // clusters
@@ -175,7 +176,7 @@ type planner struct {
 
 func newPlanner(loader Loader, r *report.Report) *planner {
 	return &planner{loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{},
-		known: map[hookKey]knownHook{}}
+		known: map[hookKey]knownHook{}, tooMany: map[report.Position]bool{}}
 }
 
 func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
@@ -197,8 +198,9 @@ func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, 
 			g.Hooks = append(g.Hooks, h)
 		}
 	}
-	if len(g.Hooks) > maxHooks {
+	if len(g.Hooks) > maxHooks && !p.tooMany[g.Hooks[maxHooks].Pos("name")] {
 		h := &g.Hooks[maxHooks]
+		p.tooMany[h.Pos("name")] = true
 		p.report.Errorf(h.Pos("name"), h.FieldPath("name"), "put what belongs together into one hook",
 			"instance group %q has %d hooks, and user data holds no more than %d", g.Name, len(g.Hooks), maxHooks)
 	}

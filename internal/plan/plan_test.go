@@ -198,7 +198,7 @@ func TestMoreHooksThanAnyNodeTakesAreRefusedBeforeTheyCostMemory(t *testing.T) {
 	}
 	specs := []string{spec("one", "{}", hooks(1000)), spec("two", "{}", `[{name: one-more, weight: 1, source: x.sh}]`)}
 	l := &loader{}
-	_, said := planned(t, specs, []string{groupOf("nodes", "Node", "")}, l)
+	_, said := planned(t, specs, []string{groupOf("nodes", "Node", ""), groupOf("spot", "Node", "")}, l)
 	want := []string{`hooks1.yaml:6:18: error: instance group "nodes" has 1001 hooks, and user data holds no more than 1000`}
 	if diff := cmp.Diff(want, said); diff != "" || len(l.asked) > 0 {
 		t.Errorf("%d sources were read; %s", len(l.asked), diff)
