@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -20,27 +21,33 @@ import (
 type inputCommand struct {
 	args  []string
 	seeds []string // files of the project
+	where string   // the file that it reads, where no argument says it
 }
 
 func inputCommands() []inputCommand {
 	manifests := []string{"examples/mixed/cluster.yaml", "examples/adopt/cluster.yaml", "golden/gpu/cluster.yaml"}
 	commands := []inputCommand{
-		{[]string{"fn"}, []string{"examples/kustomize/resourcelist.yaml"}},
-		{[]string{"external"}, []string{"examples/terraform/query.json"}},
-		{[]string{"merge", "-f", "spec.yaml", "-"}, manifests},
-		{[]string{"merge", "-f", "-", "manifest.yaml"}, []string{"examples/gpu/hooks.yaml", "examples/boot-tuning/hooks.yaml"}},
-		{[]string{"explain", "-"}, manifests},
-		{[]string{"lint", "-"}, manifests},
-		{[]string{"adopt", "-"}, manifests},
-		{[]string{"explain", "--user-data", "input"}, []string{"golden/gpu/cluster.yaml"}},
-		{[]string{"lock", "--offline", "input.yaml"}, []string{"examples/gpu/hooks.yaml", "examples/cluster-hooks/cluster-hooks.yaml"}},
-		{[]string{"lock", "--check", "lock/spec.yaml"}, []string{"internal/cli/testdata/kopshook.lock.yaml"}},
-		{[]string{"status", "input.json"}, []string{"examples/status/agent.json", "examples/status/root-ca.json"}},
-		{[]string{"status", "--console", "-"}, []string{"examples/status/console.txt"}},
-		{[]string{"exec", "--dry-run", "input.yaml", "--", "true"}, []string{"examples/cluster-hooks/cluster-hooks.yaml"}},
+		{[]string{"fn"}, []string{"examples/kustomize/resourcelist.yaml"}, ""},
+		{[]string{"external"}, []string{"examples/terraform/query.json"}, ""},
+		{[]string{"merge", "-f", "spec.yaml", "-"}, manifests, ""},
+		{[]string{"merge", "-f", "-", "manifest.yaml"}, []string{"examples/gpu/hooks.yaml", "examples/boot-tuning/hooks.yaml"}, ""},
+		{[]string{"explain", "-"}, manifests, ""},
+		{[]string{"lint", "-"}, manifests, ""},
+		{[]string{"adopt", "-"}, manifests, ""},
+		{[]string{"explain", "--user-data", "input"}, []string{"golden/gpu/cluster.yaml"}, ""},
+		{[]string{"lock", "--offline", "input.yaml"}, []string{"examples/gpu/hooks.yaml", "examples/cluster-hooks/cluster-hooks.yaml"}, ""},
+		{[]string{"lock", "--check", "lock/spec.yaml"}, []string{"internal/cli/testdata/kopshook.lock.yaml"}, ""},
+		{[]string{"status", "input.json"}, []string{"examples/status/agent.json", "examples/status/root-ca.json"}, ""},
+		{[]string{"status", "--console", "-"}, []string{"examples/status/console.txt"}, ""},
+		{[]string{"exec", "--dry-run", "input.yaml", "--", "true"}, []string{"examples/cluster-hooks/cluster-hooks.yaml"}, ""},
+		{[]string{"explain", "--times", "input.json", "spec.yaml", "manifest.yaml"}, []string{"examples/status/agent.json"}, ""},
+		{[]string{"exec", "--dry-run", "around.yaml", "--", "./kops", "replace", "-f", "input.yaml"}, manifests, ""},
+		{[]string{"exec", "--dry-run", "around.yaml", "--", "./kops", "update", "cluster", "--yes"}, []string{"internal/cli/testdata/kubeconfig.yaml"}, "kube/config"},
+		{[]string{"convert", "--from", "helm", "chart.yaml"}, []string{"internal/cli/testdata/values.yaml"}, "values.yaml"},
+		{[]string{"addon", "--cluster", "a.example.com", "-o", "out", "daemon.yaml"}, []string{"internal/cli/testdata/addon-index.yaml"}, "out/addon.yaml"},
 	}
 	for _, system := range convert.Systems() {
-		commands = append(commands, inputCommand{[]string{"convert", "--from", system, "-"}, []string{"examples/convert/kubeadm.yaml", "examples/mixed/cluster.yaml"}})
+		commands = append(commands, inputCommand{[]string{"convert", "--from", system, "-"}, []string{"examples/convert/kubeadm.yaml", "examples/mixed/cluster.yaml"}, ""})
 	}
 	return commands
 }
@@ -51,16 +58,27 @@ func workFolder(t testing.TB) {
 	for name, content := range map[string]string{
 		"spec.yaml":      gitFreeSpec,
 		"manifest.yaml":  "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\n  labels: {kops.k8s.io/cluster: a.example.com}\nspec:\n  role: Node\n",
+		"daemon.yaml":    strings.Replace(gitFreeSpec, "name: a, script", "name: a, phase: daemon, script", 1),
+		"chart.yaml":     "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, annotations: {helm.sh/hook: pre-upgrade}}\nspec: {template: {spec: {containers: [{name: a, image: a, command: [echo, {{ .Values.a | quote }}, {{ toYaml .Values | quote }}]}]}}}\n",
+		"kops":           "#!/bin/sh\n",
+		"around.yaml":    "apiVersion: kopshook.dev/v1alpha1\nkind: ClusterHooks\nmetadata: {name: a}\nspec:\n  selector: {}\n  hooks:\n  - {name: a, on: [before-upgrade], script: \"#!/bin/sh\\n\"}\n",
 		"lock/spec.yaml": strings.Replace(gitFreeSpec, `script: "#!/bin/sh\n"`, `source: https://a.invalid/x`, 1),
 	} {
 		name = filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
+	for _, folder := range []string{"kube", "out"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "kube", "config"))
+	t.Setenv("HOME", filepath.Join(dir, "kube"))
 	old, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +102,7 @@ spec:
 // takes for a command.
 func tryInput(t *testing.T, c inputCommand, input []byte) {
 	t.Helper()
-	where := "input"
+	where := cmp.Or(c.where, "input")
 	for _, arg := range c.args {
 		if strings.HasPrefix(arg, "input") {
 			where = arg

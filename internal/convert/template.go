@@ -2,13 +2,11 @@ package convert
 
 import (
 	"bytes"
-	"encoding/base64"
-	"fmt"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"gopkg.in/yaml.v3"
 
@@ -23,17 +21,12 @@ func (c *converter) template(data []byte) []byte {
 	}
 	const remedy = "render it with Helm first: helm template RELEASE CHART | kopshook convert --from helm -"
 	release, values := c.templateData()
-	t, err := template.New("").Option("missingkey=zero").Funcs(templateFuncs()).Parse(string(data))
-	var out bytes.Buffer
-	if err == nil {
-		err = t.Execute(&out, values)
-	}
+	filled, err := fill(string(data), values)
 	if err != nil {
 		line, text := templateError(err)
 		c.report.Errorf(report.Position{File: c.file, Line: line}, "", remedy, "the template needs Helm: %s", text)
 		return nil
 	}
-	filled := out.Bytes()
 	c.Helm.Release = release
 	c.report.Warnf(report.Position{File: c.file}, "", remedy+", for other values",
 		"the templates are filled in for release %q and the chart's own values%s", release,
@@ -79,61 +72,15 @@ func (c *converter) templateData() (release string, data map[string]any) {
 
 // templateError takes the line and the reason out of "template: :5:10: executing ...".
 func templateError(err error) (line int, text string) {
+	for _, bound := range []error{errEndless, errLong} {
+		if errors.Is(err, bound) {
+			return 0, bound.Error()
+		}
+	}
 	m := regexp.MustCompile(`^template: [^:]*:(\d+)(?::\d+)?: (?s:(.*))$`).FindStringSubmatch(err.Error())
 	if m == nil {
 		return 0, err.Error()
 	}
 	line, _ = strconv.Atoi(m[1])
 	return line, m[2]
-}
-
-// templateFuncs are functions of Helm's that act on strings.
-func templateFuncs() template.FuncMap {
-	str := func(v any) string {
-		if v == nil {
-			return ""
-		}
-		return fmt.Sprint(v)
-	}
-	indent := func(n int, s string) string {
-		pad := strings.Repeat(" ", max(0, min(n, 100)))
-		return pad + strings.ReplaceAll(s, "\n", "\n"+pad)
-	}
-	return template.FuncMap{
-		"default": func(otherwise any, given ...any) any {
-			if len(given) == 0 || given[0] == nil || given[0] == "" || given[0] == 0 || given[0] == false {
-				return otherwise
-			}
-			return given[0]
-		},
-		"required": func(message string, v any) (any, error) {
-			if v == nil || v == "" {
-				return nil, fmt.Errorf("%s", message)
-			}
-			return v, nil
-		},
-		"quote":      func(v any) string { return strconv.Quote(str(v)) },
-		"squote":     func(v any) string { return "'" + str(v) + "'" },
-		"toString":   str,
-		"upper":      func(v any) string { return strings.ToUpper(str(v)) },
-		"lower":      func(v any) string { return strings.ToLower(str(v)) },
-		"trim":       func(v any) string { return strings.TrimSpace(str(v)) },
-		"trimSuffix": func(suffix string, v any) string { return strings.TrimSuffix(str(v), suffix) },
-		"trimPrefix": func(prefix string, v any) string { return strings.TrimPrefix(str(v), prefix) },
-		"replace":    func(old, with string, v any) string { return strings.ReplaceAll(str(v), old, with) },
-		"trunc": func(n int, v any) string {
-			s := str(v)
-			if n >= 0 && n < len(s) {
-				return s[:n]
-			}
-			return s
-		},
-		"indent":  func(n int, v any) string { return indent(n, str(v)) },
-		"nindent": func(n int, v any) string { return "\n" + indent(n, str(v)) },
-		"b64enc":  func(v any) string { return base64.StdEncoding.EncodeToString([]byte(str(v))) },
-		"toYaml": func(v any) (string, error) {
-			b, err := yaml.Marshal(v)
-			return strings.TrimSuffix(string(b), "\n"), err
-		},
-	}
 }

@@ -364,6 +364,39 @@ func TestInputIsBounded(t *testing.T) {
 	}
 }
 
+// The bounds, exactly: at each of them all is well, and one more is refused.
+func TestBoundsOfAliasesAndNesting(t *testing.T) {
+	aliased := func(n int) string { return "a: &a [" + strings.Repeat("x,", n-1) + "]\nb: *a\n" } // the list, and what is in it
+	nested := func(n int) string { return "a: " + strings.Repeat("[", n) + strings.Repeat("]", n) + "\n" }
+	for name, c := range map[string]struct {
+		text  func(int) string
+		bound int
+		want  string
+	}{
+		"aliases": {aliased, 100_000, "aliases stand for more than 100000 values"},
+		"nesting": {nested, 64, "values are nested more than 64 deep"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n, want := range map[int]int{c.bound: 0, c.bound + 1: 1} {
+				var any, ours report.Report
+				ReadYAML("a.yaml", []byte(c.text(n)), &any)
+				Decode("a.yaml", []byte("kind: "+Kind+"\napiVersion: "+APIVersion+"\nx:\n  "+strings.ReplaceAll(strings.TrimSpace(c.text(n-map[string]int{"nesting": 1}[name])), "\n", "\n  ")+"\n"), &ours)
+				for how, r := range map[string]report.Report{"any": any, "ours": ours} {
+					said := 0
+					for _, f := range r.Findings {
+						if f.Message == c.want {
+							said++
+						}
+					}
+					if said != want {
+						t.Errorf("%s, %d: %d times, want %d: %.200v", how, n, said, want, r.Findings)
+					}
+				}
+			}
+		})
+	}
+}
+
 // Beyond 1 MiB the line is the one that yaml.v3 says, which may be the one before.
 func TestSyntaxErrorsOfBigFilesHaveALine(t *testing.T) {
 	got := mistakes("a.yaml", strings.Repeat("# a comment\n", 100_000)+"a: [b\nc: d\n")

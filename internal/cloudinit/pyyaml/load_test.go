@@ -10,6 +10,24 @@ import (
 )
 
 // The differential test holds this package against PyYAML over random texts; these are the rules that people meet.
+// The bounds, exactly.
+func TestBounds(t *testing.T) {
+	aliased := func(extra int) string { // 2^20 values, and so many
+		return "[&a [" + strings.Repeat("x,", 1022) + "]," + strings.Repeat("*a,", 1023) + strings.Repeat("x,", 1023+extra) + "]"
+	}
+	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	for name, text := range map[string]string{"aliases": aliased(0), "nesting": nested(150)} {
+		if _, err := Load(text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, text := range map[string]string{"aliases": aliased(1), "nesting": nested(151)} {
+		if _, err := Load(text); err == nil {
+			t.Errorf("one more: %s", name)
+		}
+	}
+}
+
 func TestLoad(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "# comment\n", "None"},
