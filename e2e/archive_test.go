@@ -79,12 +79,17 @@ func TestTwentyKilobytesFitAndArrive(t *testing.T) {
 	})
 }
 
+// archived is a spec with these hooks, in an archive.
+func archived(hooks string) string {
+	text := spec("archived", hooks)
+	if !strings.Contains(text, "archive: true") {
+		text = strings.Replace(text, "selector: {}\n", "selector: {}\n  archive: true\n", 1)
+	}
+	return text
+}
+
 // An archive that does not arrive whole keeps the node from joining.
 func TestDamagedArchiveFailsClosed(t *testing.T) {
-	archived := spec("quick", quick)
-	if !strings.Contains(archived, "archive: true") {
-		archived = strings.Replace(archived, "selector: {}\n", "selector: {}\n  archive: true\n", 1)
-	}
 	onSuites(t, func(t *testing.T, suite string) {
 		for name, damage := range map[string]func(string) string{
 			"cut off":    func(s string) string { return s[:strings.Index(s, "<< .\n")+200] + s[strings.Index(s, "\n.\n"):] },
@@ -93,7 +98,7 @@ func TestDamagedArchiveFailsClosed(t *testing.T) {
 			"left alone": nil,
 		} {
 			t.Run(name, func(t *testing.T) {
-				list := parts(t, archived)
+				list := parts(t, archived(quick))
 				for i, p := range list {
 					if strings.Contains(p.Name, "-archive") && damage != nil {
 						list[i] = kops.UserData{Name: p.Name, Type: p.Type, Content: damage(p.Content)}
@@ -106,6 +111,9 @@ func TestDamagedArchiveFailsClosed(t *testing.T) {
 					return
 				}
 				r.blocks().never("pre", "early", "nodeup-start")
+				if name == "cut off" { // in the other cases nothing runs that could say so
+					r.contains("console", r.Console, `kopshook: {"part":"archive","state":"failed","reason":"cloud-init-output.log"}`)
+				}
 			})
 		}
 	})

@@ -66,7 +66,7 @@ func bakeScriptOf(t testing.TB, spec string) []byte {
 	if code != 0 {
 		t.Fatalf("bake: exit code %d\n%s", code, stderr)
 	}
-	return []byte(stdout)
+	return []byte(mutated(t, "bake", stdout))
 }
 
 // What an image has done, its nodes only verify. What it has not done, or cannot be verified, or has changed, runs.

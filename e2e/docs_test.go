@@ -151,11 +151,13 @@ func TestTroubleshooting(t *testing.T) {
 
 		joins(n.boot(boot.Options{Scenario: page.wayOut("the drop-ins were reverted")}))
 
-		// as on EC2, where cloud-init asks for the user data on every boot
-		changed := userData(t, parts(t, spec("license", license+"- {name: more, weight: 20, script: \"#!/bin/sh\\n/trial/bin/event more\"}\n"))...)
+		// as on EC2, where cloud-init asks for the user data on every boot: one hook goes, and one comes
+		stays, _, _ := strings.Cut(license, "- name: driver\n")
+		changed := userData(t, parts(t, spec("license", stays+"- {name: more, weight: 20, script: \"#!/bin/sh\\n/trial/bin/event more\"}\n"))...)
 		must(n.RemoveAll("/var/lib/cloud/instances/" + id + "/obj.pkl"))
 		must(n.Seed(changed, id))
-		joins(n.boot(boot.Options{Scenario: page.wayOut("the user data of the instance was changed")})).happens("settled", "way-out", "more", "kubelet-start")
+		joins(n.boot(boot.Options{Scenario: page.wayOut("the user data of the instance was changed")})).happens("settled", "way-out", "more", "kubelet-start").never("driver")
+		n.hasStatus("driver", "skipped", "not in user data")
 
 		must(n.RemoveSeed())
 		r = joins(n.boot(boot.Options{Scenario: "systemctl --failed\n" + page.wayOut("cloud-init found no data source")}))
@@ -172,7 +174,8 @@ func TestTroubleshooting(t *testing.T) {
 		n = newNodeOf(t, boot.Config{Suite: suite, DiskSize: 96 << 20, UserData: userData(t, join([]kops.UserData{theirs}, parts(t, spec("license", license)))...)})
 		joins(n.boot(boot.Options{Scenario: "touch /etc/license; rm /etc/issue\n" + page.wayOut("a part of the user data was lost") +
 			"dd if=/dev/zero of=/full bs=1M; dd if=/dev/zero of=/full2 bs=1", End: boot.Cut}))
-		joins(n.boot(boot.Options{Scenario: "rm /full /full2\n" + page.wayOut("the disk is full")}))
+		r = joins(n.boot(boot.Options{Scenario: "rm /full /full2\n" + page.wayOut("the disk is full")}))
+		r.contains("console", r.Console, `"state":"failed","reason":"no gate on this boot"`)
 
 		once := boothook("theirs.sh", "[ ! -e /run/once ] || exit 0\ntouch /run/once\nmkdir -p /etc/systemd/system\n: > /etc/systemd/system/kubelet.service.d\n")
 		hangs := strings.Replace(license, "#!/bin/sh\n", "#!/bin/sh\n    \"$KOPSHOOK_FIRST_BOOT\" || sleep 600\n", 1)

@@ -56,6 +56,10 @@ func TestBakedImage(t *testing.T) {
 		next.boot(boot.Options{}).joins().fails().happens("same-new", "more", "nodeup-start", "kubelet-start").
 			never("same-old", "gone", "gone-late", "gone-down")
 
+		// hooks that differ in nothing that a drop-in says
+		other := next.clone(userData(t, parts(t, strings.NewReplacer("name: more,", "name: more, env: {WORD: other},", "event more", "event more-$WORD").Replace(fresh))...), "i-0fedcba9876543213")
+		other.boot(boot.Options{}).joins().fails().happens("same-new", "more-other", "nodeup-start", "kubelet-start")
+
 		failing := strings.Replace(fresh, "event more", "event more; exit 1", 1)
 		blocked := old.clone(userData(t, parts(t, failing)...), "i-0fedcba9876543211")
 		blocked.boot(boot.Options{}).blocks().happens("same-new").never("gone", "nodeup-start")

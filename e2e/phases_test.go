@@ -132,16 +132,20 @@ func TestHooksRunByPhaseWeightAndName(t *testing.T) {
 	})
 }
 
-// Issue case 2: a hook that fails for good stops those behind it, and not those before it.
+// Issue case 2: a hook that fails for good stops those behind it, and not those before it. A hook knows the system.
 func TestChainStopsAtABlockingFailure(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, parts(t, spec("chain", `
-- {name: first, weight: 1, script: "#!/bin/sh\n/trial/bin/event first"}
+- {name: first, weight: 1, script: "#!/bin/sh\n/trial/bin/event \"first on $KOPSHOOK_NODE_OS\""}
 - {name: second, weight: 2, attempts: 1, script: "#!/bin/sh\n/trial/bin/event second\nexit 1"}
 - {name: third, weight: 3, script: "#!/bin/sh\n/trial/bin/event third"}
 - {name: fourth, phase: pre-kubelet, script: "#!/bin/sh\n/trial/bin/event fourth"}
 `))...))
-		n.boot(boot.Options{}).blocks().happens("first", "second").never("third", "fourth", "nodeup-start")
+		system := "debian"
+		if version := osRelease(t, suite, "VERSION_ID"); version != "" {
+			system += "-" + version
+		}
+		n.boot(boot.Options{}).blocks().happens("first on "+system, "second").never("third", "fourth", "nodeup-start")
 	})
 }
 

@@ -287,16 +287,21 @@ func serverCertificate(t *testing.T, hosts []string) (certificate, key string) {
 // codename is what a suite calls itself, and archives call it: that of testing is the next release's.
 func codename(t *testing.T, suite string) string {
 	t.Helper()
+	return osRelease(t, suite, "VERSION_CODENAME")
+}
+
+// osRelease returns a value of a suite's /etc/os-release, "" when there is none.
+func osRelease(t *testing.T, suite, key string) string {
+	t.Helper()
 	data, err := newNode(t, suite, nil).ReadFile("/etc/os-release")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(data)) {
-		if name, ok := strings.CutPrefix(line, "VERSION_CODENAME="); ok {
-			return strings.TrimSpace(name)
+		if value, ok := strings.CutPrefix(line, key+"="); ok {
+			return strings.Trim(strings.TrimSpace(value), `"`)
 		}
 	}
-	t.Fatalf("%s has no codename", suite)
 	return ""
 }
 

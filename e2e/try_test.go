@@ -152,14 +152,15 @@ func TestTry(t *testing.T) {
 	})
 	t.Run("a machine of a warm pool", func(t *testing.T) {
 		t.Parallel()
-		warm := file("warm.yaml", spec("warm", `
+		specs := file("warm-hooks.yaml", spec("warm", `
 - {name: pre, script: "#!/bin/sh\n/trial/bin/event pre"}
 - {name: early, phase: pre-kubelet, script: "#!/bin/sh\n/trial/bin/event early"}
 - {name: register, phase: post-nodeup, script: "#!/bin/sh\n/trial/bin/event register"}
 - {name: label, phase: post-kubelet, timeout: 5s, attempts: 1, script: "#!/bin/sh\n/trial/bin/event label"}
 - {name: drain, phase: pre-shutdown, run: every-boot, script: "#!/bin/sh\n/trial/bin/event drain"}
 `))
-		code, out, _ := kopshook(t, "try", "-f", warm, "--warm-pool", "--strict", "-o", "json", ig)
+		warm := file("warm.yaml", mutated(t, "-001-runtime", merged(specs)))
+		code, out, _ := kopshook(t, "try", "--warm-pool", "--strict", "-o", "json", warm)
 		if code != 0 {
 			t.Errorf("exit code %d, want 0", code)
 		}

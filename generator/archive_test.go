@@ -148,6 +148,13 @@ func TestArchiveOnTheNode(t *testing.T) {
 			t.Errorf("another machine: status %d: %s", status, out)
 		}
 	})
+	t.Run("again, when the user data has another", func(t *testing.T) {
+		n := start(t)
+		n.write("var/lib/kopshook/i-1/.archive", "0123456789ab\n", 0o644)
+		if out, status := n.unpack(parts[1].Content); status != 0 || len(found(n)) != len(want) {
+			t.Errorf("status %d: %s", status, out)
+		}
+	})
 	t.Run("nothing, when it is damaged", func(t *testing.T) {
 		content := parts[1].Content
 		_, encoded, _ := strings.Cut(content, "<< .\n")

@@ -143,8 +143,11 @@ func TestKubeletHelperWaitsUntilItIsHealthy(t *testing.T) {
 			if _, err := exec.LookPath(tool); err != nil {
 				t.Skip("it is not here; the boots of e2e/ have it")
 			}
-			asked := 0
+			asked, n := 0, newNode(t)
 			kubelet := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if why := n.read("run/kopshook/ok/x~"); why != "kubelet:\n" {
+					t.Errorf("while it waits, the reason of a failure begins with %q", why)
+				}
 				if asked++; asked < 3 {
 					w.WriteHeader(http.StatusInternalServerError)
 				}
@@ -152,7 +155,6 @@ func TestKubeletHelperWaitsUntilItIsHealthy(t *testing.T) {
 			defer kubelet.Close()
 			proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it asks the proxy") }))
 			defer proxy.Close()
-			n := newNode(t)
 			n.mkdir("run/kopshook/ok")
 			n.write("bin/sleep", "#!/bin/sh\n", 0o755)
 			for _, other := range []string{"curl", "wget"} {

@@ -277,3 +277,21 @@ func TestASizeIsSaidOnceForGroupsThatHaveIt(t *testing.T) {
 		}
 	}
 }
+
+// What the cloud refuses anyway is not read as cloud-init reads it: that can take long.
+func TestWhatDoesNotFitIsNotLookedInto(t *testing.T) {
+	cluster := "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {name: c.example.com}\nspec: {cloudProvider: aws}\n"
+	own := "  additionalUserData:\n  - name: own.yaml\n    type: text/cloud-config\n    content: \"#cloud-config\\nwrite_files: [{path: /etc/x, owner: nobody-knows}]\\n\"\n"
+	for size, want := range map[int]string{10: "the hooks do not arrive", 17_000: "bytes of user data do not fit"} {
+		hook := "{name: a, script: \"#!/bin/sh\\n: " + strings.Repeat("x", size) + "\\n\"}"
+		out := merged(t, []string{spec("one", "{}", "["+hook+"]")}, []string{groupOf("nodes", "Node", own), cluster},
+			plan.Options{Checks: []plan.Check{plan.Sizes(report.Error), plan.Arrival}})
+		var messages []string
+		for _, f := range out.Report.Findings {
+			messages = append(messages, f.Message)
+		}
+		if len(messages) != 1 || !strings.Contains(messages[0], want) {
+			t.Errorf("%d bytes: found %v, want that %s", size, messages, want)
+		}
+	}
+}
