@@ -53,6 +53,8 @@ type Then struct {
 	Hooks []generator.Hook // of the adopted spec
 	Files []generator.File
 	Parts []generator.UserData
+	// Edited says that somebody has edited the spec: what a hook of the same name does stands for what it did.
+	Edited bool
 }
 
 // Compare holds what nodes see today against what they see when the taken parts are replaced by the generated ones.
@@ -67,12 +69,25 @@ func (a *Adopted) Compare(then Then) *Proof {
 	now := see(a.Today, len(a.Parts))
 	later := see(result, kept)
 	p.addHooks(later, result, kept, then)
-	p.compareRuns(now, later)
+	var edited map[string]string
+	if then.Edited {
+		edited = a.byScript()
+	}
+	p.compareRuns(now, later, edited)
 	p.compareFiles(now, later)
 	p.compareConfig(a.Today, result)
 	p.moved(a)
 	p.recipe(a)
 	return p
+}
+
+// byScript are the names that effects of hooks have, by the scripts that they were made with.
+func (a *Adopted) byScript() map[string]string {
+	names := map[string]string{}
+	for _, h := range a.hooks {
+		names[h.script] = "hook " + h.name
+	}
+	return names
 }
 
 // alone is what cloud-init calls kops' script where there are no parts, and the message is that script.

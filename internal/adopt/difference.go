@@ -21,8 +21,9 @@ func (p *Proof) broken(format string, args ...any) {
 	p.Broken = append(p.Broken, fmt.Sprintf(format, args...))
 }
 
-// compareRuns compares what runs: each thing that runs today must run then, in the same order, at the same time.
-func (p *Proof) compareRuns(now, later *seen) {
+// compareRuns compares what runs: each thing that runs today must run then, in the same order, at the same time. edited are
+// the names of hooks that stand for scripts though they may hold something else.
+func (p *Proof) compareRuns(now, later *seen, edited map[string]string) {
 	order := map[Moment]int{EarlyBoot: 0, BeforeNodeup: 1, BesideNodeup: 2, AfterNodeup: 3}
 	slices.SortStableFunc(later.runs, func(a, b effect) int { return order[a.moment] - order[b.moment] }) // hooks come behind parts that stay
 	match := make([]int, len(now.runs))                                                                   // in later.runs, -1 is nowhere
@@ -38,6 +39,13 @@ func (p *Proof) compareRuns(now, later *seen) {
 	}
 	p.matchAppends(now, later, used)
 	p.matchChanged(now, later, match, used)
+	for i, t := range now.runs {
+		for j, l := range later.runs {
+			if match[i] < 0 && !used[j] && edited[t.content] == l.name {
+				match[i], used[j] = j, true
+			}
+		}
+	}
 	last, before := -1, ""
 	for i, t := range now.runs {
 		j := match[i]

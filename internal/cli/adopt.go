@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func adoptCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "adopt",
 		Usage:     "make a spec of user data that was written by hand",
-		UsageText: "kopshook adopt [-g GROUP] [-o SPEC [-w]] FILE... | -",
+		UsageText: "kopshook adopt [-g GROUP] [-o SPEC [-w]] FILE... | -\nkopshook adopt [-g GROUP] -f SPEC... -w FILE...",
 		Description: `Prints a hook spec that does what the hand-written parts of spec.additionalUserData do, at the same point of the boot: scripts,
 boothooks, cloud-config with its files and commands. Instance groups with the same parts share a spec. Then it holds
 what the nodes would see against what they see today, by a model of cloud-init, and says what differs, line by line.
@@ -32,15 +33,20 @@ What no node gets today, such as a list that another part replaces, is in the sp
 With -o the spec is written to a file that is not there yet. With -w as well, the manifests get the hooks in place of
 the parts that were adopted, all files or none; parts that no hook can stand for stay as they are.
 
+To edit the spec first, take two steps: write it with -o alone, edit it, then give it with -f and -w. The second step puts the
+hooks of that spec in place of the parts that it was made of. A hook that has gone from the spec is an error, so that
+nothing gets lost: keep it with enabled: false.
+
 Examples:
    kops get ig --name my.cluster -o yaml | kopshook adopt -
    kopshook adopt examples/adopt/cluster.yaml > hooks.yaml
-   kopshook adopt -o adopted.yaml -w cluster.yaml`,
+   kopshook adopt -o adopted.yaml -w cluster.yaml
+   kopshook adopt -f adopted.yaml -w cluster.yaml`,
 		Flags: append(planFlags(),
 			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the `FILE` to write the spec to (default: standard output)"},
 			&cli.StringFlag{Name: "report", Usage: "write what became of each part, and what differs, to `FILE` as JSON; - for standard output, with -o"},
-			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "put the hooks into the manifests, in place of the parts; needs -o"},
+			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "put the hooks into the manifests, in place of the parts; needs -o, or -f with the spec that -o wrote"},
 			cloudInitFlag(),
 			imageConfigFlag(),
 		),
@@ -55,7 +61,10 @@ type adoption struct {
 	label string // its name, with its cluster's where there are several
 	items []int  // the places of the parts in the manifest
 
-	proof *adopt.Proof
+	// specs are those that stand for the parts, where somebody has edited them; nil where adopt makes one.
+	specs     []*hookspec.Doc
+	standsFor map[string]string // by the name that adopt gives a hook, the one in these specs
+	proof     *adopt.Proof
 }
 
 func adoptAction(c *cli.Context) error {
@@ -63,9 +72,10 @@ func adoptAction(c *cli.Context) error {
 	switch {
 	case write && slices.Contains(c.Args().Slice(), "-"):
 		return report.Hint("name the file", "standard input cannot be written in place")
-	case write && (output == "" || output == "-"):
-		return report.Hint("give it a file with -o", "-w takes parts out of manifests, so the spec that holds them has to be kept")
+	case write && (output == "-" || output == "" && len(specNames(c)) == 0):
+		return report.Hint("give it a file with -o, or with -f the spec that -o wrote before", "-w takes parts out of manifests, so the spec that holds them has to be kept")
 	}
+	edited := write && output == ""
 	if c.String("report") == "-" && (output == "" || output == "-") {
 		return report.Hint("give the spec a file with -o", "the spec and the report cannot both go to standard output")
 	}
@@ -80,7 +90,7 @@ func adoptAction(c *cli.Context) error {
 	if err := in.needManifests("adopt"); err != nil {
 		return err
 	}
-	groups, err := in.adoptable(c, opts)
+	groups, err := in.adoptable(c, opts, edited)
 	if err != nil {
 		return err
 	}
@@ -88,7 +98,12 @@ func adoptAction(c *cli.Context) error {
 	for _, g := range groups {
 		all = append(all, g.Adopted)
 	}
-	spec := adopt.Specs(all)
+	var spec []byte
+	if !edited {
+		spec = adopt.Specs(all)
+	} else if groups = in.standIns(groups); in.Report.HasErrors() {
+		return in.finish()
+	}
 	if err := in.prove(c, spec, groups, write); err != nil {
 		return err
 	}
@@ -101,10 +116,10 @@ func adoptAction(c *cli.Context) error {
 	if err := writeAdoptionReport(c, groups); err != nil {
 		return err
 	}
-	if len(spec) == 0 {
+	if len(spec) == 0 && !edited {
 		return report.Hint("see above why the parts stay; kopshook lint says how to fix them", "there is nothing that hooks could stand for")
 	}
-	if output == "" || output == "-" {
+	if !edited && (output == "" || output == "-") {
 		_, err = c.App.Writer.Write(spec)
 		return err
 	}
@@ -115,8 +130,8 @@ func adoptAction(c *cli.Context) error {
 	return nil
 }
 
-// adoptable makes hooks of the parts of all groups.
-func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption, error) {
+// adoptable makes hooks of the parts of all groups. Of specs that adopt wrote before, their names are those of the hooks.
+func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options, edited bool) ([]*adoption, error) {
 	var planned []*plan.Group
 	if !in.Report.HasErrors() {
 		planned = plan.Make(c.Context, in.Specs, in.Manifests, newLoader(c), &in.Report)
@@ -151,7 +166,9 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options) ([]*adoption
 			ag.Parts = append(ag.Parts, cloudinit.Part(u))
 		}
 		for _, h := range g.Hooks {
-			ag.Reserved = append(ag.Reserved, h.Name)
+			if !edited {
+				ag.Reserved = append(ag.Reserved, h.Name)
+			}
 		}
 		if reason := g.Unsupported(); reason != "" && len(a.items) > 0 {
 			in.Report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "", "", "instance group %q stays as it is: %s", g.Name, reason)
@@ -224,11 +241,12 @@ func (g *adoption) takenItems() []int {
 // compare compares by the hooks of the adopted spec alone.
 func (g *adoption) compare() (*adopt.Proof, error) {
 	ig := generator.InstanceGroup{Cluster: g.group.Cluster, Name: g.group.Name, Role: g.group.Role}
-	var then adopt.Then
+	then := adopt.Then{Edited: g.specs != nil}
 	mine := g.Hooks()
-	for _, h := range g.group.GeneratorHooks() {
-		if slices.ContainsFunc(mine, func(m adopt.Hook) bool { return m.Enabled && m.Name == h.Name }) {
-			then.Hooks = append(then.Hooks, h)
+	for _, h := range g.group.Hooks {
+		if slices.Contains(g.specs, h.Doc) ||
+			g.specs == nil && slices.ContainsFunc(mine, func(m adopt.Hook) bool { return m.Enabled && m.Name == h.Name }) {
+			then.Hooks = append(then.Hooks, h.Hook)
 		}
 	}
 	if len(then.Hooks) > 0 {
@@ -266,6 +284,9 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 			return err
 		}
 	}
+	if output == "" { // the spec is there
+		return writeFiles(ctx, in.Sources, changes)
+	}
 	if err := createSpec(output, string(spec)); err != nil {
 		return err
 	}
@@ -277,6 +298,10 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 }
 
 func (in *inputs) adviseNext(output string, groups []*adoption, written bool) {
+	if written && output == "" {
+		fmt.Fprintln(in.stderr, "The hooks are in the manifests, in place of the parts: keep the specs and the manifests together")
+		return
+	}
 	if written {
 		fmt.Fprintf(in.stderr, "%s is written, and its hooks are in the manifests: read both, and keep them together\n", output)
 		for _, g := range groups {
@@ -287,5 +312,10 @@ func (in *inputs) adviseNext(output string, groups []*adoption, written bool) {
 		}
 		return
 	}
-	fmt.Fprintf(in.stderr, "%s is written: read it. The parts are still in the manifests; kopshook adopt -w puts the hooks in their place\n", output)
+	files := map[string]bool{}
+	for _, g := range groups {
+		files[g.group.Manifest.Name] = true
+	}
+	fmt.Fprintf(in.stderr, "%s is written: read it, and edit it. The parts are still in the manifests; this puts the hooks in their place: kopshook adopt -f %[1]s -w %s\n",
+		output, strings.Join(slices.Sorted(maps.Keys(files)), " "))
 }

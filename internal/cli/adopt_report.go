@@ -59,6 +59,10 @@ func (in *inputs) reportAdoption(g *adoption) {
 		in.Report.Add(report.Finding{Severity: report.Warning, Position: group, Message: fmt.Sprintf("instance group %q: %s", g.Name, first), Detail: lines})
 	}
 	for _, b := range g.proof.Broken {
+		if g.specs != nil { // it is somebody's edit
+			in.Report.Add(report.Finding{Severity: report.Warning, Position: group, Message: fmt.Sprintf("instance group %q: %s", g.Name, b)})
+			continue
+		}
 		in.Report.Errorf(group, "", "this is a mistake of kopshook: please report it with the manifest", "instance group %q: %s", g.Name, b)
 	}
 }
@@ -86,7 +90,11 @@ func (g *adoption) summarize() string {
 			if !h.Enabled {
 				how += ", enabled: false"
 			}
-			hooks = append(hooks, fmt.Sprintf("%s (%s)", h.Name, how))
+			name := h.Name
+			if n := g.standsFor[h.Name]; n != "" {
+				name = n
+			}
+			hooks = append(hooks, fmt.Sprintf("%s (%s)", name, how))
 		}
 		if !slices.Contains(g.Taken, i) {
 			hooks = []string{"stays"}
