@@ -239,6 +239,11 @@ func readEnv(words []string, fields map[string]string) []string {
 	return words
 }
 
+// IsScript says whether a file of Written.Files is run by its hook.
+func IsScript(f File) bool {
+	return strings.HasPrefix(f.Path, "/bootcmd/") || strings.HasPrefix(f.Path, hookDir("")) && !strings.Contains(f.Path, "/files/")
+}
+
 // stagedAt begins the content of a placed file whose bytes are another file's of the hook's folder.
 const stagedAt = "\x00staged at "
 

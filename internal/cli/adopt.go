@@ -41,7 +41,7 @@ Examples:
    kops get ig --name my.cluster -o yaml | kopshook adopt -
    kopshook adopt examples/adopt/cluster.yaml > hooks.yaml
    kopshook adopt -o adopted.yaml -w cluster.yaml
-   kopshook adopt -f adopted.yaml -w cluster.yaml`,
+   kopshook adopt -o adopted.yaml cluster.yaml && kopshook adopt -f adopted.yaml -w cluster.yaml`,
 		Flags: append(planFlags(),
 			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "the `FILE` to write the spec to (default: standard output)"},

@@ -145,5 +145,5 @@ func shown(c *cli.Context) (*plan.Output, error) {
 
 // changed is planned for commands that are about what merging changes.
 func changed(c *cli.Context, o plan.Options, tooLarge report.Severity, more ...plan.Check) (*plan.Output, error) {
-	return planned(c, o, append([]plan.Check{plan.Sizes(tooLarge), plan.Arrival, plan.Hopeless, plan.Names(false), plan.Removals}, more...)...)
+	return planned(c, o, append([]plan.Check{plan.Sizes(tooLarge), plan.Arrival, plan.Hopeless, plan.Twice, plan.Names(false), plan.Removals}, more...)...)
 }

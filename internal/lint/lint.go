@@ -56,12 +56,7 @@ func Check(g *Group, opts Options) []Finding {
 
 // Look is Check that returns what the model of cloud-init says as well.
 func Look(g *Group, opts Options) ([]Finding, *cloudinit.Result) {
-	p := newPass(g)
-	p.opts = opts
-	if opts.Version == (cloudinit.Version{}) {
-		p.opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
-	}
-	p.result = cloudinit.ReadParts(nil, g.Role, g.Parts, p.opts.Options)
+	p := readPass(g, opts)
 	p.checkGroup()
 	if len(g.Parts) > 0 {
 		p.collect()
@@ -75,6 +70,7 @@ func Look(g *Group, opts Options) ([]Finding, *cloudinit.Result) {
 		p.checkNative()
 		p.checkImage()
 		p.checkDriver()
+		p.checkTwice()
 		p.checkReboots()
 		p.checkSwap()
 		p.checkDirection()
@@ -133,6 +129,17 @@ type pass struct {
 	files  []*file
 	// what entries of write_files write, made when one is asked for
 	contents map[cloudinit.At]string
+}
+
+// readPass is a pass with what cloud-init does with the parts.
+func readPass(g *Group, opts Options) *pass {
+	p := newPass(g)
+	p.opts = opts
+	if opts.Version == (cloudinit.Version{}) {
+		p.opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
+	}
+	p.result = cloudinit.ReadParts(nil, g.Role, g.Parts, p.opts.Options)
+	return p
 }
 
 func newPass(g *Group) *pass {

@@ -129,4 +129,5 @@ var rules = [...]Rule{
 	{"KH090", "swap-on", report.Error, "swap is switched on, and the kubelet does not start", "leave swap off, or set spec.kubelet.failSwapOn: false in the instance group"},
 	{"KH091", "autoscaler-wait", report.Warning, "hooks may take longer than cluster-autoscaler waits for a node", "raise spec.clusterAutoscaler.maxNodeProvisionTime of the Cluster, or lower attempts and timeout of the hooks"},
 	{"KH092", "validation-wait", report.Info, "hooks may take longer than kops rolling-update waits for a node", "give kops rolling-update cluster a longer --validation-timeout, or lower attempts and timeout of the hooks"},
+	{"KH093", "done-twice", report.Warning, "a hook does what a part beside it does, too", "remove the part, or the hook; kopshook adopt -f SPEC -w removes the parts that the spec was made of"},
 }

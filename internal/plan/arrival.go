@@ -49,6 +49,27 @@ func Hopeless(out *Output) {
 	}
 }
 
+// Twice warns of hooks that do what a part of the user's does, too, as lint does.
+func Twice(out *Output) {
+	silent := map[string]bool{} // by parts and hooks: most groups have the same
+	for _, g := range out.Groups {
+		own := g.Own()
+		if len(g.Parts) == 0 || len(own) == 0 {
+			continue
+		}
+		key := fmt.Sprint(g.hookIDs, own)
+		if silent[key] {
+			continue
+		}
+		found := lint.Twice(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: out.Input.Text(g.Manifest.Name), Parts: g.Merged()}, lint.Options{})
+		silent[key] = len(found) == 0
+		for _, f := range found {
+			f.Message, f.Group = fmt.Sprintf("instance group %q: %s", g.Label(), f.Message), g.Label()
+			out.Report.Add(f.Finding)
+		}
+	}
+}
+
 // lossFinding describes a loss as lint does, at its place in source, the user's file. There is none where a comment of the
 // user's switches off what lint has to say: an image may have more than the model knows of, such as the user that a file is
 // for.

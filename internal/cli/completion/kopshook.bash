@@ -1,12 +1,12 @@
 # bash completion for kopshook
 _kopshook() {
-  local cur=${COMP_WORDS[COMP_CWORD]} words
-  local IFS=$'\n'
+  local cur=${COMP_WORDS[COMP_CWORD]} IFS=$'\n' words
+  local -a asked=("${COMP_WORDS[@]:0:COMP_CWORD}")
   if [[ $cur == -* ]]; then
-    words=$("${COMP_WORDS[@]:0:COMP_CWORD}" "$cur" --generate-bash-completion 2> /dev/null)
-  else
-    words=$("${COMP_WORDS[@]:0:COMP_CWORD}" --generate-bash-completion 2> /dev/null)
+    asked+=("$cur")
   fi
-  mapfile -t COMPREPLY < <(compgen -W "${words//:*/}" -- "$cur")
+  # in another shell's environment it would print what words mean, too
+  words=$(SHELL=bash "${asked[@]}" --generate-bash-completion 2> /dev/null)
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 complete -o default -F _kopshook kopshook
