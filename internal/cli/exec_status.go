@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/internal/clusterhooks"
+	"kopshook.dev/kopshook/internal/machines"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 // waitsForNodes are the commands that fail when machines do not become nodes.
-var waitsForNodes = []string{"rolling-update cluster", "reconcile cluster", "validate cluster"}
+var waitsForNodes = []string{"rolling-update cluster", "reconcile cluster", "delete instance", "validate cluster"}
 
 // surveyTimeout bounds what a failed command adds to its own time.
 const surveyTimeout = time.Minute
@@ -56,4 +59,21 @@ func sayWhyNotNodes(c *cli.Context, result *clusterhooks.Result) {
 	for line := range strings.Lines(s.text(findings, time.Now())) {
 		say("%s", strings.TrimRight(line, "\n"))
 	}
+	running := slices.ContainsFunc(findings, func(f machines.Finding) bool { return f.Verdict == machines.Running })
+	if option, waited := waitOf(command); running && !anyFailed(findings) && option != "" {
+		say("hooks still run, and nothing has failed: kops waited %s, %s makes it wait longer", waited, option)
+	}
+}
+
+// waitOf returns the option that says how long a command waits for nodes, and what it was; "" where it has none: reconcile.
+func waitOf(c *clusterhooks.Command) (option, waited string) {
+	switch c.Name {
+	case "rolling-update cluster", "delete instance":
+		option, waited = "validation-timeout", report.Duration(waits.KopsGivesUp)
+	case "validate cluster":
+		option, waited = "wait", "not at all" // cmd/kops/validate_cluster.go: once, unless told otherwise
+	default:
+		return "", ""
+	}
+	return "--" + option, cmp.Or(c.Option(option), waited)
 }

@@ -30,6 +30,11 @@ spec:
 // playedCluster is a cluster of three machines in a state store, in EC2 and, but for one that waits for its driver, in an
 // API server. It sets all variables by which programs find those.
 func playedCluster(t *testing.T, console string) (store string) {
+	return playedClusterOf(t, func() string { return console })
+}
+
+// playedClusterOf is one whose console changes.
+func playedClusterOf(t *testing.T, console func() string) (store string) {
 	dir := t.TempDir()
 	for _, v := range os.Environ() {
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "AWS_") {
@@ -39,7 +44,7 @@ func playedCluster(t *testing.T, console string) (store string) {
 	}
 	ec2 := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("Action") == "GetConsoleOutput" {
-			fmt.Fprintf(w, "<r><output>%s</output></r>", base64.StdEncoding.EncodeToString([]byte(console)))
+			fmt.Fprintf(w, "<r><output>%s</output></r>", base64.StdEncoding.EncodeToString([]byte(console())))
 			return
 		}
 		io.WriteString(w, "<r><reservationSet><item><instancesSet>")
@@ -137,7 +142,9 @@ type writerFunc func([]byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestExecSaysWhyMachinesAreNotNodesWhenKopsGivesUp(t *testing.T) {
-	store := playedCluster(t, failedDriver)
+	console := ""
+	store := playedClusterOf(t, func() string { return console })
+	runningDriver := strings.Replace(failedDriver, "failed", "running", 1)
 	dir := t.TempDir()
 	kops := filepath.Join(dir, "kops")
 	const script = "#!/bin/sh\ncase $1 in get) echo '{\"kind\": \"Cluster\", \"metadata\": {\"name\": \"main.example.com\"}}' ;; *) exit 3 ;; esac\n"
@@ -149,12 +156,28 @@ func TestExecSaysWhyMachinesAreNotNodesWhenKopsGivesUp(t *testing.T) {
 		"  - {name: note, on: before-delete, script: \"#!/bin/sh\\n\"}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for command, told := range map[string]bool{"validate": true, "rolling-update": true, "export": false} {
+	for _, tt := range []struct {
+		console string
+		command []string
+		want    string // "" for nothing
+	}{
+		{failedDriver, []string{"validate", "cluster"}, "driver  failed after 3 attempts"},
+		{failedDriver, []string{"rolling-update", "cluster", "--yes"}, "driver  failed after 3 attempts"},
+		{failedDriver, []string{"delete", "instance", "i-0a", "--cloudonly", "--yes"}, "driver  failed after 3 attempts"},
+		{failedDriver, []string{"export", "cluster"}, ""},
+		{runningDriver, []string{"rolling-update", "cluster", "--yes"}, "nothing has failed: kops waited 15m, --validation-timeout makes it wait longer"},
+		{runningDriver, []string{"rolling-update", "cluster", "--yes", "--validation-timeout", "40m"}, "nothing has failed: kops waited 40m, --validation-timeout makes"},
+		{runningDriver, []string{"validate", "cluster", "--wait=10m"}, "nothing has failed: kops waited 10m, --wait makes"},
+	} {
 		var stdout, stderr bytes.Buffer
-		code := Run(context.Background(), []string{"kopshook", "exec", "--work-dir", dir, spec, "--", kops, command, "cluster", "--name", "main.example.com", "--state", store},
-			strings.NewReader(""), &stdout, &stderr)
-		if code != 3 || strings.Contains(stderr.String(), "driver  failed after 3 attempts") != told || stdout.Len() > 0 {
-			t.Errorf("%s: exit code %d\n%s%s", command, code, stdout.String(), stderr.String())
+		console = tt.console
+		args := append([]string{"kopshook", "exec", "--work-dir", dir, spec, "--", kops}, tt.command...)
+		code := Run(context.Background(), append(args, "--name", "main.example.com", "--state", store), strings.NewReader(""), &stdout, &stderr)
+		if code != 3 || !strings.Contains(stderr.String(), tt.want) || (tt.want == "") != (stderr.Len() == 0) || stdout.Len() > 0 {
+			t.Errorf("%v: exit code %d, want %q\n%s%s", tt.command, code, tt.want, stdout.String(), stderr.String())
+		}
+		if tt.console == failedDriver && strings.Contains(stderr.String(), "wait longer") {
+			t.Errorf("%v: a hook has failed, and more time is the remedy\n%s", tt.command, stderr.String())
 		}
 	}
 }

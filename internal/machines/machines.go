@@ -69,9 +69,19 @@ func Of(ctx context.Context, cluster *kops.Cluster, o Options) (Cloud, error) {
 		}
 		return newGCE(ctx, project, o)
 	default:
-		return nil, report.Hint("copy the text of a console to a file, and run kopshook status --console FILE",
-			"kopshook does not read consoles from %s: %w", id, errors.ErrUnsupported)
+		if remedy := otherClouds[id]; remedy != "" {
+			return nil, report.Hint(remedy, "kopshook does not ask %s for consoles: %w", id, errors.ErrUnsupported)
+		}
+		return nil, report.Hint("log in to the machine and run kopshook status there, or copy /var/lib/kopshook/status from it and name that folder",
+			"the API of %s has no consoles: %w", id, errors.ErrUnsupported)
 	}
+}
+
+// otherClouds have consoles in their APIs, and kopshook does not ask them itself. DigitalOcean, Hetzner, Linode and Scaleway
+// show a console in a browser only.
+var otherClouds = map[kops.CloudProviderID]string{
+	kops.CloudProviderAzure:     "switch boot diagnostics on, which kops leaves off, download the serial log, and run kopshook status --console FILE",
+	kops.CloudProviderOpenstack: "run openstack console log show MACHINE | kopshook status --console -",
 }
 
 // zone splits the name of an AWS zone into its region and the rest, also of local and wavelength zones

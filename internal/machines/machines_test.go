@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -247,10 +248,34 @@ func TestRegionOfACluster(t *testing.T) {
 }
 
 func TestCloudsWithoutConsoles(t *testing.T) {
-	c := &kops.Cluster{}
-	c.Spec.CloudProvider.Hetzner = &kops.HetznerSpec{}
-	if _, err := Of(context.Background(), c, Options{}); err == nil || !strings.Contains(err.Error(), "hetzner") {
-		t.Errorf("got %v", err)
+	for remedy, cloud := range map[string]kops.CloudProviderSpec{
+		"openstack console log show MACHINE | kopshook status --console -": {Openstack: &kops.OpenstackSpec{}},
+		"switch boot diagnostics on":                                       {Azure: &kops.AzureSpec{}},
+		"copy /var/lib/kopshook/status from it":                            {Hetzner: &kops.HetznerSpec{}},
+		"run kopshook status there":                                        {DO: &kops.DOSpec{}},
+	} {
+		c := &kops.Cluster{}
+		c.Spec.CloudProvider = cloud
+		_, err := Of(context.Background(), c, Options{})
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), string(c.GetCloudProvider())) || !strings.Contains(report.Remedy(err), remedy) {
+			t.Errorf("%s: got %v, %s", c.GetCloudProvider(), err, report.Remedy(err))
+		}
+	}
+}
+
+// TestRequestsAreSignedForTheRegionOfTheCluster: whatever region the environment names.
+func TestRequestsAreSignedForTheRegionOfTheCluster(t *testing.T) {
+	for region, zone := range map[string]string{"us-gov-west-1": "us-gov-west-1a", "cn-north-1": "cn-north-1b"} {
+		url := ec2(t, region, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, page("", instance("i-1", "nodes"))) })
+		isolated(t)
+		t.Setenv("AWS_REGION", "eu-central-1")
+		c, err := Of(context.Background(), awsCluster(zone), Options{Endpoint: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Machines(context.Background(), "main.example.com"); err != nil || len(got) != 1 {
+			t.Errorf("%s: %v, %v", region, got, err)
+		}
 	}
 }
 
