@@ -35,7 +35,8 @@ type Options struct {
 	// Limit is how long the node may take to settle; then the boot goes on as if it had settled, with the outcome
 	// Timeout. 0 means two minutes.
 	Limit time.Duration
-	// Until is called when the node has settled, or its limit is over; the scenario runs when it returns.
+	// Until is called when the node has settled, or its limit is over; the scenario runs when it returns. The time that it
+	// takes does not count.
 	Until func(context.Context)
 	// OnEvent is called with each event as it happens, a second late, and in order unless the node is very slow.
 	OnEvent func(Event)
@@ -134,8 +135,10 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 	}
 
 	r := &Result{Number: m.boots, dir: out, real: m.config.Join != nil}
-	ctx, stop := context.WithTimeout(ctx, o.Limit+grace)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	deadline := time.AfterFunc(o.Limit+grace, func() { stop(context.DeadlineExceeded) })
+	defer deadline.Stop()
 	running, cut := context.WithCancelCause(ctx)
 	defer cut(nil)
 	var following sync.WaitGroup
@@ -150,7 +153,9 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 		}
 		if o.Until != nil && (name == string(Settled) || name == string(Timeout)) {
 			following.Go(func() {
+				deadline.Stop()
 				o.Until(running)
+				deadline.Reset(o.Limit + grace)
 				m.setTrial("hold", "")
 			})
 		}
@@ -169,7 +174,7 @@ func (m *Machine) Boot(ctx context.Context, o Options) (*Result, error) {
 	switch {
 	case errors.Is(context.Cause(running), errCut):
 		r.Outcome, err = CutOff, nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		r.Outcome, err = Stuck, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -44,6 +44,8 @@ func (m *Machine) runContainer(ctx context.Context, out string) error {
 		return err
 	}
 	defer group.remove()
+	m.group.Store(group)
+	defer m.group.Store(nil)
 
 	root := filepath.Join(m.dir, "mount")
 	args := []string{

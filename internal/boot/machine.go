@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Config says what a machine is made of.
@@ -44,6 +45,8 @@ type Machine struct {
 	boots  int
 	temp   bool
 	disk   string // where a disk in memory is mounted
+
+	group atomic.Pointer[cgroup] // of the container that runs
 }
 
 // defaultInstanceID looks like one of EC2's.

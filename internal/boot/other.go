@@ -5,6 +5,7 @@ package boot
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 )
 
@@ -18,6 +19,15 @@ func Requirements(Suite) []string {
 func (m *Machine) runContainer(context.Context, string) error     { return errNotLinux }
 func (m *Machine) runVM(context.Context, string) error            { return errNotLinux }
 func (m *Machine) Chroot(context.Context, []byte) ([]byte, error) { return nil, errNotLinux }
+
+// Shell runs a shell in the machine.
+func (m *Machine) Shell(context.Context, io.Reader, io.Writer, io.Writer) error { return errNotLinux }
+
+// Active says whether a unit of the machine is active.
+func (m *Machine) Active(context.Context, string) bool { return false }
+
+type cgroup struct{}
+
 func lockFile(context.Context, string) (unlock func(), err error) { return nil, errNotLinux }
 func mountMemory(dir string, size int64) error                    { return errNotLinux }
 func unmount(dir string) error                                    { return errNotLinux }

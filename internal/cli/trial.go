@@ -49,9 +49,10 @@ type triedEvent struct {
 type trial struct {
 	c       *cli.Context
 	machine *boot.Machine
-	real    *realNode // with --kops
-	bastion bool      // it has no kubelet to join with
-	strict  bool      // whatever fails counts
+	real    *realNode   // with --kops
+	bastion bool        // it has no kubelet to join with
+	strict  bool        // whatever fails counts
+	shell   *trialShell // with --shell
 	text    io.Writer
 	result  tried
 }
@@ -77,9 +78,13 @@ func (t *trial) run(n int, warming bool) error {
 		if t.real != nil {
 			o.Until = t.real.watch()
 		}
+		o.Until = t.withShell(o.Until, n == 1 && !warming)
 		r, err := t.machine.Boot(t.c.Context, o)
 		if err != nil {
 			return err
+		}
+		if t.shell != nil && t.shell.err != nil {
+			return t.shell.err
 		}
 		again := r.Outcome == boot.Rebooted && reboots < selfReboots
 		t.tell(r, again, warming)

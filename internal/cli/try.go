@@ -22,7 +22,7 @@ func tryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "try",
 		Usage:     "boot a merged instance group in a local container",
-		UsageText: "kopshook try [-f SPEC...] [--group NAME] [--suite SUITE] [--boots N] [--secret NAME=FILE]... [--bucket DIR] [--kops DIR] FILE... | -",
+		UsageText: "kopshook try [-f SPEC...] [--group NAME] [--suite SUITE] [--boots N] [--secret NAME=FILE]... [--bucket DIR] [--kops DIR] [--shell] FILE... | -",
 		Description: `Boots a node with the user data of one instance group, hooks merged, in a container on this machine: real systemd and
 cloud-init, and stand-ins for nodeup, containerd and the kubelet that write and start the units that kops' own do. It
 prints what happens as it happens and at the end what failed and why, and exits 1 when the node would not have joined.
@@ -37,8 +37,11 @@ archives of archiveURL as they would be pushed. The node asks for them as ever, 
 With --kops DIR nothing of the node stands in: DIR has the programs of a kops cluster. kops writes the user data, its nodeup
 installs containerd and the kubelet, and the node joins an API server that runs here meanwhile. It takes minutes.
 
+With --shell you look around in the node that did not join, as root, and try remedies; the boot goes on when you leave.
+
 Examples:
    sudo kopshook try -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
+   sudo kopshook try --shell -f hooks.yaml --group nodes cluster.yaml
    sudo kopshook try --suite bookworm --boots 3 -o json merged.yaml > boots.json
    sudo kopshook try --warm-pool -f examples/root-ca/hooks.yaml --group nodes examples/mixed/cluster.yaml
    sudo kopshook try --secret aws-ssm:/prod/token=token.txt -f hooks.yaml --group nodes cluster.yaml
@@ -56,6 +59,7 @@ Examples:
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long one boot may take to settle, a `DURATION`"},
 			&cli.StringFlag{Name: "network", Value: "none", Usage: "`NETWORK`: none, or host: the node shares this machine's network"},
 			&cli.StringSliceFlag{Name: "package", Usage: "install the package `NAME` on the node besides the usual; may be repeated"},
+			&cli.BoolFlag{Name: "shell", Usage: "open a shell in the node when it has not joined, or else at the end of the last boot"},
 			&cli.StringFlag{Name: "keep", Usage: "keep the node's disk, journals and console in `DIR`, which must be empty or new"},
 			formatFlag("text", "json"),
 		),
@@ -121,6 +125,10 @@ func try(c *cli.Context) error {
 	}
 	if c.String("output") == "text" {
 		t.text = c.App.Writer
+	}
+	if c.Bool("shell") {
+		t.shell = &trialShell{out: &heldWriter{w: c.App.Writer}}
+		t.text = t.shell.out
 	}
 	warm := c.Bool("warm-pool")
 	err = errors.Join(t.machine.SetNodeup(boot.Nodeup{Warming: warm}), t.run(c.Int("boots"), warm), t.machine.Close())
@@ -204,6 +212,11 @@ func tryConfig(c *cli.Context) (boot.Config, error) {
 	}
 	if c.IsSet("kops") {
 		if err := kopsOptions(c); err != nil {
+			return config, err
+		}
+	}
+	if c.Bool("shell") {
+		if err := shellOptions(c); err != nil {
 			return config, err
 		}
 	}
