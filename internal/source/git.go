@@ -165,7 +165,8 @@ func (g *gitGetter) tooLarge(dir string) error {
 // run runs git in a bare repository of ours and returns its output.
 func (g *gitGetter) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd := g.command(ctx, dir, args...)
-	var stdout, stderr bytes.Buffer
+	var stdout bytes.Buffer
+	stderr := headWriter{limit: maxGitMessage}
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
 	if err == nil {
@@ -177,17 +178,34 @@ func (g *gitGetter) run(ctx context.Context, dir string, args ...string) ([]byte
 	return nil, &gitError{cause: err, stderr: strings.TrimSpace(stderr.String())}
 }
 
+// minGitMemory is what git gets at least, in bytes: its libraries take some of it.
+const minGitMemory = 64 << 20
+
+// maxGitMessage is how much of what git, and so the server, says is kept.
+const maxGitMessage = 64 << 10
+
+// headWriter keeps the first bytes that are written to it.
+type headWriter struct {
+	bytes.Buffer
+	limit int
+}
+
+func (h *headWriter) Write(p []byte) (int, error) {
+	h.Buffer.Write(p[:min(len(p), max(0, h.limit-h.Len()))])
+	return len(p), nil
+}
+
 func (g *gitGetter) command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	seconds := strconv.Itoa(max(1, int(g.limits.Stall/time.Second)))
 	all := []string{
 		"-c", "protocol.version=2",
 		"-c", "core.hooksPath=/dev/null",
-		"-c", "gc.auto=0", "-c", "maintenance.auto=false",
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "pack.threads=1",
 		"-c", "fetch.unpackLimit=1", // a pack grows on disk, where watch sees it; loose objects are made in memory
 		"-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=" + seconds,
 		"--git-dir=" + dir,
 	}
-	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+	cmd := boundedCommand(ctx, max(4*g.limits.Unpacked, minGitMemory), "git", append(all, args...)...)
 	cmd.Dir = dir
 	cmd.Env = gitEnv(os.Environ(), g.scheme, seconds)
 	endWithChildren(cmd)
@@ -246,7 +264,7 @@ func (e *gitError) temporary() bool {
 		return false
 	}
 	for _, final := range []string{"not found", "does not exist", "could not read Username", "could not read Password", "Authentication failed",
-		"Permission denied", "couldn't find remote ref", "not our ref", "certificate", "Host key verification failed", "not allowed",
+		"Permission denied", "couldn't find remote ref", "not our ref", "certificate", "Host key verification failed", "not allowed", "ut of memory", "Cannot allocate memory",
 		"does not appear to be a git repository", "unadvertised object", "error: 401", "error: 403", "error: 404", "No space left"} {
 		if strings.Contains(e.stderr, final) {
 			return false
@@ -265,6 +283,8 @@ func (e *gitError) Hint() string {
 	switch {
 	case e.disabled():
 		return "the server redirects from https to http: ask its operator, or name another server"
+	case strings.Contains(e.stderr, "ut of memory"), strings.Contains(e.stderr, "Cannot allocate memory"):
+		return "it holds more than git may take memory for: keep hooks in a repository of their own"
 	case strings.Contains(e.stderr, "couldn't find remote ref"):
 		return "ref= is a tag, a branch or a full commit id"
 	case strings.Contains(e.stderr, "could not read Username"), strings.Contains(e.stderr, "Authentication failed"), strings.Contains(e.stderr, "Permission denied"),
@@ -281,7 +301,7 @@ func (g *gitGetter) tree(ctx context.Context, dir string) (*tree, error) {
 	t := newTree(g.limits.Entries)
 	blobs := map[string]string{} // object ids by path
 	cmd := g.command(ctx, dir, "ls-tree", "-r", "-z", "-l", "--full-tree", g.commit)
-	var stderr bytes.Buffer
+	stderr := headWriter{limit: maxGitMessage}
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

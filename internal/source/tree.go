@@ -49,6 +49,9 @@ func (t *tree) add(name string, n node) error {
 		return nil
 	}
 	if name == "" || path.IsAbs(name) || strings.Contains(name, `\`) || !isPlain(name) || slices.Contains(strings.Split(name, "/"), "..") {
+		if len(name) > 400 {
+			name = name[:400] + "..."
+		}
 		return report.Hint("do not use it: it was made to write elsewhere", "it holds an entry called %q", name)
 	}
 	if old, ok := t.nodes[clean]; ok && (old.kind != folder || n.kind != folder) {
@@ -71,9 +74,11 @@ func (t *tree) add(name string, n node) error {
 	return nil
 }
 
-// isPlain says whether a name is UTF-8 without control characters: it is printed, and written into tree listings.
+// isPlain says whether a name is UTF-8 without characters that control how it is shown, and no longer than file systems
+// take it: it is printed, written into tree listings, and becomes that of a file (NAME_MAX).
 func isPlain(name string) bool {
-	return utf8.ValidString(name) && !strings.ContainsFunc(name, unicode.IsControl)
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) &&
+		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > 255 })
 }
 
 const maxLinks = 40 // as Linux, path_resolution(7)
