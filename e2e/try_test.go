@@ -99,7 +99,7 @@ func TestTry(t *testing.T) {
 		if code != 0 {
 			t.Errorf("exit code %d, want 0", code)
 		}
-		contains(t, out, "kopshook-license: looking for a license", "boot 1: the node joined", "boot 2: the node joined")
+		contains(t, out, "kopshook-license: looking for a license", "boot 1: the node joined", "boot 2: the node joined", "2 of 2 boots joined; the slowest hook was license: ")
 	})
 	t.Run("a node whose hook fails", func(t *testing.T) {
 		t.Parallel()
@@ -108,7 +108,7 @@ func TestTry(t *testing.T) {
 		if code != 1 {
 			t.Errorf("exit code %d, want 1", code)
 		}
-		contains(t, out, "boot 1: the node would not have joined", "hook license failed: script: exit status 7", "| there is no license in /etc/license")
+		contains(t, out, "boot 1: the node would not have joined", "hook license failed: script: exit status 7", "| there is no license in /etc/license", "0 of 1 boot joined")
 		contains(t, errs, "kept in "+keep)
 		if code, out, _ := kopshook(t, "status", filepath.Join(keep, "disk/root/var/lib/kopshook/status")); code != 1 || !strings.Contains(out, "script: exit status 7") {
 			t.Errorf("kopshook status of what was kept: exit code %d\n%s", code, out)

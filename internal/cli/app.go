@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"kopshook.dev/kopshook/internal/explain"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -232,9 +233,30 @@ func colored(w io.Writer) bool {
 }
 
 func isTerminal(v any) bool {
+	_, ok := terminal(v)
+	return ok
+}
+
+// terminal is the file descriptor of a stream that is a terminal.
+func terminal(v any) (fd int, ok bool) {
 	if c, ok := v.(*checkedWriter); ok {
 		v = c.w
 	}
 	f, ok := v.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	return int(f.Fd()), true
+}
+
+// screenOf says what w is for those who draw.
+func screenOf(w io.Writer) explain.Screen {
+	s := explain.Screen{Color: colored(w)}
+	if fd, ok := terminal(w); ok {
+		s.Width = 80
+		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
+			s.Width = width
+		}
+	}
+	return s
 }

@@ -28,7 +28,7 @@ Each form begins with a verdict: the machines join when their hooks succeed; the
 too large; or they never join, and why. Exit code 0: all join, 1: some do not or lose something, 2: a mistake in the input.
 
 Forms:
-   text     80 columns
+   text     for a terminal, as wide as it is; in a pipe no name is cut
    json     effective cloud-config, what runs in which order, what is lost, the size: other programs build on it
    mermaid  a flowchart that GitHub and GitLab show in a pull request
    svg      the timeline of one instance group as a picture
@@ -173,7 +173,7 @@ func printExplained(c *cli.Context, all []explain.Input) error {
 	}
 	switch c.String("output") {
 	case "text":
-		return explain.Texts(w, timelines, colored(w))
+		return explain.Texts(w, timelines, screenOf(w))
 	case "mermaid":
 		return explain.Mermaid(w, timelines)
 	case "svg":

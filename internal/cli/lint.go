@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -128,10 +129,38 @@ func lintAction(c *cli.Context) error {
 	if err := print(shown, in); err != nil {
 		return err
 	}
+	if c.String("output") == "text" {
+		fmt.Fprintln(c.App.ErrWriter, "kopshook: "+summary(shown, in))
+	}
 	if len(shown) > 0 {
 		return differs
 	}
 	return nil
+}
+
+// summary counts findings, and what was looked at: nothing found in nothing is no good news.
+func summary(findings []report.Finding, in *inputs) string {
+	count := map[report.Severity]int{}
+	for _, f := range findings {
+		count[f.Severity]++
+	}
+	var found []string
+	for _, s := range []report.Severity{report.Error, report.Warning} {
+		if n := count[s]; n > 0 {
+			found = append(found, report.Count(n, s.String()))
+		}
+	}
+	if n := count[report.Info]; n > 0 {
+		found = append(found, report.Thousands(n)+" info")
+	}
+	groups, hooks := 0, 0
+	for _, m := range in.Manifests {
+		groups += len(m.Groups())
+	}
+	for _, d := range in.Specs {
+		hooks += len(d.HookNames())
+	}
+	return fmt.Sprintf("%s in %s and %s", cmp.Or(strings.Join(found, ", "), "nothing found"), report.Count(groups, "instance group"), report.Count(hooks, "hook"))
 }
 
 func severityNamed(name string) (report.Severity, error) {

@@ -46,7 +46,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 		}
 		rows = append(rows, r)
 	}
-	explain.Table(w, rows, colored(w))
+	explain.Table(w, rows, screenOf(w))
 	fmt.Fprintln(w)
 	bad := false
 	for _, s := range verdicts(out) {

@@ -3,12 +3,15 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // tried is what try -o json prints.
@@ -54,6 +57,8 @@ type trial struct {
 	strict  bool        // whatever fails counts
 	shell   *trialShell // with --shell
 	text    io.Writer
+
+	boots, up int // those that did not end in a reboot of their own, and those of them that went as they should
 	result  tried
 }
 
@@ -181,5 +186,31 @@ func (t *trial) tell(r *boot.Result, again, warming bool) {
 		return
 	}
 	up := b.Joined && !warming || warming && r.Warmed() || t.bastion && r.Outcome == boot.Settled
+	if t.boots++; up {
+		t.up++
+	}
 	t.result.Joined = t.result.Joined && up && !(t.strict && len(b.Reasons) > 0)
+}
+
+// summary is the last line: "2 of 2 boots joined; the slowest hook was root-ca: 0.5 s".
+func (t *trial) summary() string {
+	verb := "joined"
+	switch {
+	case t.bastion:
+		verb = "came up"
+	case t.c.Bool("warm-pool"):
+		verb = "went as they should"
+	}
+	line := fmt.Sprintf("%d of %s %s", t.up, report.Count(t.boots, "boot"), verb)
+	slowest, longest := "", time.Duration(0)
+	took := timesOfBoots(t.result.Boots)
+	for _, hook := range slices.Sorted(maps.Keys(took)) {
+		if took[hook] > longest {
+			slowest, longest = hook, took[hook]
+		}
+	}
+	if slowest != "" {
+		line += fmt.Sprintf("; the slowest hook was %s: %.1f s", printable(slowest), longest.Seconds())
+	}
+	return line
 }

@@ -141,6 +141,7 @@ func try(c *cli.Context) error {
 	if dir := c.String("keep"); dir != "" {
 		fmt.Fprintf(c.App.ErrWriter, "kopshook: kept in %s: boot-N/console, boot-N/journal, and the node's files in disk/root\n", dir)
 	}
+	fmt.Fprintln(t.text, t.summary())
 	if c.String("output") == "json" {
 		if err := printJSON(c.App.Writer, t.result); err != nil {
 			return err

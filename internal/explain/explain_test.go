@@ -129,7 +129,7 @@ func TestForms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			timeline := Make(c.in)
 			var text, mermaid, svg, page bytes.Buffer
-			for _, err := range []error{Text(&text, timeline, false), Mermaid(&mermaid, []*Timeline{timeline}), SVG(&svg, timeline), HTML(&page, []*Timeline{timeline})} {
+			for _, err := range []error{Text(&text, timeline, Screen{}), Mermaid(&mermaid, []*Timeline{timeline}), SVG(&svg, timeline), HTML(&page, []*Timeline{timeline})} {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -137,10 +137,19 @@ func TestForms(t *testing.T) {
 			golden.Check(t, "testdata/"+c.name+".txt", text.Bytes())
 			golden.Check(t, "testdata/"+c.name+".mermaid", mermaid.Bytes())
 			golden.Check(t, "testdata/"+c.name+".svg", svg.Bytes())
-			for i, l := range strings.Split(text.String(), "\n") {
-				if n := utf8.RuneCountInString(l); n > width {
-					t.Errorf("line %d has %d columns: %s", i+1, n, l)
+			for _, width := range []int{60, 80, 120} {
+				var screen bytes.Buffer
+				if err := Text(&screen, timeline, Screen{Width: width}); err != nil {
+					t.Fatal(err)
 				}
+				for i, l := range strings.Split(screen.String(), "\n") {
+					if n := utf8.RuneCountInString(l); n > width {
+						t.Errorf("on a terminal of %d columns, line %d has %d: %s", width, i+1, n, l)
+					}
+				}
+			}
+			if strings.Contains(text.String(), "…") {
+				t.Errorf("a text in a pipe is cut:\n%s", text.String())
 			}
 			wellFormed(t, svg.Bytes())
 			if bytes.Contains(page.Bytes(), []byte("src=")) || bytes.Contains(bytes.ReplaceAll(page.Bytes(), []byte("http://www.w3.org/2000/svg"), nil), []byte("http")) {
@@ -227,7 +236,7 @@ func FuzzForms(f *testing.F) {
 			t.Fatal(err)
 		}
 		wellFormed(t, svg.Bytes())
-		for _, err := range []error{Text(&other, timeline, true), Mermaid(&other, []*Timeline{timeline}), HTML(&other, []*Timeline{timeline})} {
+		for _, err := range []error{Text(&other, timeline, Screen{Width: 80, Color: true}), Mermaid(&other, []*Timeline{timeline}), HTML(&other, []*Timeline{timeline})} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -270,7 +279,7 @@ func TestWhoJoins(t *testing.T) {
 				t.Errorf("joins: %v, never since %q; want %v, %q", joins, got, c.joins, c.never)
 			}
 			var text bytes.Buffer
-			if err := Text(&text, timeline, false); err != nil {
+			if err := Text(&text, timeline, Screen{}); err != nil {
 				t.Fatal(err)
 			}
 			for _, claim := range []string{"the node joins", "nodeup starts all the same", "before nodeup"} {
@@ -292,7 +301,7 @@ func TestNoNameControlsTheTerminal(t *testing.T) {
 	in.Place = func(cloudinit.At) string { return evil + ":1" }
 	timeline := Make(in)
 	for name, form := range map[string]func(io.Writer) error{
-		"text":    func(w io.Writer) error { return Text(w, timeline, false) },
+		"text":    func(w io.Writer) error { return Text(w, timeline, Screen{}) },
 		"mermaid": func(w io.Writer) error { return Mermaid(w, []*Timeline{timeline}) },
 		"svg":     func(w io.Writer) error { return SVG(w, timeline) },
 		"html":    func(w io.Writer) error { return HTML(w, []*Timeline{timeline}) },

@@ -39,7 +39,7 @@ func (t *Timeline) key() string {
 	plain.Group, plain.Cluster, plain.Label, plain.Same, plain.Size = "", "", "", nil, nil
 	plain.Verdict = t.Verdict.WithoutSize()
 	var b bytes.Buffer
-	Text(&b, &plain, false)
+	Text(&b, &plain, Screen{})
 	if t.Size != nil {
 		fmt.Fprint(&b, t.Size.Limit.Cloud, t.Size.Verdict)
 	}
@@ -76,8 +76,9 @@ var columns = []string{"INSTANCE GROUP", "OUTCOME", "WAITS AT MOST", "SIZE", "LO
 
 func (r Row) cells() []string { return []string{r.Group, r.Outcome, r.Waits, r.Size, r.Lost} }
 
-// Table prints a row for each group. A column that is empty for all is left out.
-func Table(w io.Writer, rows []Row, color bool) error {
+// Table prints a row for each group. A column that is empty for all is left out. On a terminal the names of the groups get what
+// the others leave.
+func Table(w io.Writer, rows []Row, on Screen) error {
 	lines := [][]string{columns}
 	for _, r := range rows {
 		lines = append(lines, r.cells())
@@ -90,14 +91,23 @@ func Table(w io.Writer, rows []Row, color bool) error {
 			}
 		}
 	}
-	p := &textPrinter{color: color}
+	p := newTextPrinter(on)
+	others := 0
+	for _, n := range widths[1:] {
+		if n > 0 {
+			others += n + 2
+		}
+	}
+	if !p.whole {
+		widths[0] = min(widths[0], max(16, p.width-others))
+	}
 	for n, cells := range lines {
 		var line []string
 		for i, c := range cells {
 			if widths[i] == 0 {
 				continue
 			}
-			c = pad(report.OneLine(c), widths[i])
+			c = pad(p.cut(report.OneLine(c), widths[i]), widths[i])
 			if i == 1 && n > 0 && rows[n-1].Bad {
 				c = p.paint(31, c)
 			}

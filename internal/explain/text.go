@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,17 +13,26 @@ import (
 	"kopshook.dev/kopshook/internal/waits"
 )
 
-// width of the text.
-const width = 80
+// Screen is what a text is for. A terminal has a width, in columns, to which names are cut. The zero value is a pipe or a
+// file: nothing is cut, and lines are of 80 columns where they can be.
+type Screen struct {
+	Width int
+	Color bool
+}
+
+const (
+	usualWidth = 80
+	mostWidth  = 160 // lines that are longer are hard to follow
+)
 
 // Texts prints the timelines of groups: with several, first a table of them, then each that is the same for some groups once.
-func Texts(w io.Writer, all []*Timeline, color bool) error {
+func Texts(w io.Writer, all []*Timeline, on Screen) error {
 	if len(all) > 1 {
 		var rows []Row
 		for _, t := range all {
 			rows = append(rows, t.Row())
 		}
-		if err := Table(w, rows, color); err != nil {
+		if err := Table(w, rows, on); err != nil {
 			return err
 		}
 		fmt.Fprint(w, "\n\n")
@@ -31,16 +41,16 @@ func Texts(w io.Writer, all []*Timeline, color bool) error {
 		if i > 0 {
 			fmt.Fprint(w, "\n\n")
 		}
-		if err := Text(w, t, color); err != nil {
+		if err := Text(w, t, on); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Text prints a timeline in 80 columns. color uses ANSI colors.
-func Text(w io.Writer, t *Timeline, color bool) error {
-	p := &textPrinter{color: color}
+// Text prints a timeline.
+func Text(w io.Writer, t *Timeline, on Screen) error {
+	p := newTextPrinter(on)
 	title := t.title()
 	if t.Cluster != "" && !strings.Contains(title, "/") {
 		title += ", " + t.Cluster
@@ -48,18 +58,31 @@ func Text(w io.Writer, t *Timeline, color bool) error {
 	if t.Role != "" {
 		title += ", " + t.Role
 	}
-	for _, s := range wrap(title, width) {
+	for _, s := range wrap(title, p.width) {
 		p.line("%s", p.bold(s))
 	}
 	if len(t.Same) > 1 {
-		for _, s := range wrap(fmt.Sprintf("the same for %d groups: %s", len(t.Same), strings.Join(t.Same, ", ")), width) {
+		for _, s := range wrap(fmt.Sprintf("the same for %d groups: %s", len(t.Same), strings.Join(t.Same, ", ")), p.width) {
 			p.line("%s", s)
 		}
 	}
 	p.verdict(t)
-	p.line("%s", p.dim("● on every boot   ○ on the first boot   ■ if it fails, the node does not join"))
+	legend := []string{"● on every boot", "○ on the first boot", "■ if it fails, the node does not join"}
+	if line := strings.Join(legend, "   "); utf8.RuneCountInString(line) <= p.width {
+		legend = []string{line}
+	}
+	for _, line := range legend {
+		p.line("%s", p.dim(line))
+	}
+	var names []string
 	for _, s := range t.Stages {
-		p.stage(s)
+		for _, st := range s.Steps {
+			names = append(names, st.Name)
+		}
+	}
+	name := p.column(26, names)
+	for _, s := range t.Stages {
+		p.stage(s, name)
 	}
 	p.time(t)
 	if t.Node {
@@ -77,8 +100,13 @@ func (p *textPrinter) time(t *Timeline) {
 		return
 	}
 	p.heading("time", "at most; kops rolling-update gives up after "+report.Duration(waits.KopsGivesUp))
-	const name, number = 22, 9
-	cells := width - name - number - 4
+	const number = 9
+	var names []string
+	for _, w := range t.Waits {
+		names = append(names, w.Hook)
+	}
+	name := p.column(22, names)
+	cells := max(10, p.width-name-number-4)
 	_, measured := t.took()
 	if measured {
 		cells -= number + 1
@@ -105,7 +133,7 @@ func (p *textPrinter) time(t *Timeline) {
 				took = fmt.Sprintf(" %*s", number, seconds(w.Took))
 			}
 		}
-		p.line(" %s %*s%s %s", pad(cut(w.Hook, name), name), number, report.Duration(w.Worst), p.dim(took), bar.String())
+		p.line(" %s %*s%s %s", pad(p.cut(w.Hook, name), name), number, report.Duration(w.Worst), p.dim(took), bar.String())
 	}
 	took := ""
 	if sum, _ := t.took(); measured {
@@ -116,7 +144,7 @@ func (p *textPrinter) time(t *Timeline) {
 
 // verdict is what becomes of the machines. It is red where that is not what anybody wants.
 func (p *textPrinter) verdict(t *Timeline) {
-	for _, s := range wrap(t.Verdict.String(), width) {
+	for _, s := range wrap(t.Verdict.String(), p.width) {
 		if t.Verdict.Bad() {
 			s = p.paint(31, p.bold(s))
 		} else {
@@ -128,7 +156,7 @@ func (p *textPrinter) verdict(t *Timeline) {
 	if len(t.Over) > 0 {
 		code = 33
 	}
-	for _, s := range wrap(t.waitsFor(), width) {
+	for _, s := range wrap(t.waitsFor(), p.width) {
 		p.line("%s", p.paint(code, s))
 	}
 }
@@ -136,6 +164,38 @@ func (p *textPrinter) verdict(t *Timeline) {
 type textPrinter struct {
 	b     strings.Builder
 	color bool
+	width int
+	whole bool // nothing is cut
+}
+
+func newTextPrinter(on Screen) *textPrinter {
+	p := &textPrinter{color: on.Color, width: min(on.Width, mostWidth), whole: on.Width == 0}
+	if p.whole {
+		p.width = usualWidth
+	}
+	p.width = max(p.width, 40)
+	return p
+}
+
+// cut shortens a text to n columns, where there is a terminal.
+func (p *textPrinter) cut(s string, n int) string {
+	if p.whole {
+		return s
+	}
+	return cut(s, n)
+}
+
+// column is how wide a column of names is: as in 80 columns, or what they need, up to a third.
+func (p *textPrinter) column(usual int, names []string) int {
+	longest := 0
+	for _, name := range names {
+		longest = max(longest, utf8.RuneCountInString(name))
+	}
+	if p.whole {
+		return max(usual, longest)
+	}
+	most := max(p.width/3, min(usual, p.width*usual/usualWidth))
+	return min(most, max(longest, min(usual, most)))
 }
 
 func (p *textPrinter) line(format string, args ...any) {
@@ -155,17 +215,19 @@ func (p *textPrinter) dim(s string) string  { return p.paint(2, s) }
 
 // heading is a title, a rule and a note.
 func (p *textPrinter) heading(title, note string) {
-	fill := width - utf8.RuneCountInString(title) - utf8.RuneCountInString(note) - 2
-	p.line("\n%s %s %s", p.bold(title), p.dim(strings.Repeat("─", max(fill, 1))), p.dim(note))
+	fill := p.width - utf8.RuneCountInString(title) - utf8.RuneCountInString(note) - 2
+	if fill < 1 {
+		p.line("\n%s", p.bold(title))
+		p.line("%s", p.dim(note))
+		return
+	}
+	p.line("\n%s %s %s", p.bold(title), p.dim(strings.Repeat("─", fill)), p.dim(note))
 }
 
-// Widths of the columns: marks, name, owner, detail, place.
-const (
-	nameWidth  = 26
-	ownerWidth = 8
-)
+// ownerWidth is that of the column that says whose a step is.
+const ownerWidth = 8
 
-func (p *textPrinter) stage(s Stage) {
+func (p *textPrinter) stage(s Stage, nameWidth int) {
 	p.heading(s.Title, s.Note)
 	for _, st := range s.Steps {
 		when, blocks := "○", " "
@@ -182,7 +244,7 @@ func (p *textPrinter) stage(s Stage) {
 		if detail == "" && st.What != st.Name {
 			detail = st.What
 		}
-		room := width - 4 - nameWidth - 1 - ownerWidth - 1
+		room := p.width - 4 - nameWidth - 1 - ownerWidth - 1
 		place := base(st.Place)
 		if st.Place == "" {
 			place = ""
@@ -191,13 +253,13 @@ func (p *textPrinter) stage(s Stage) {
 		if place == "" {
 			free = room
 		}
-		text := pad(cut(detail, max(free, 0)), max(free, 0))
+		text := pad(p.cut(detail, max(free, 0)), max(free, 0))
 		if place != "" {
 			text += " " + p.dim(place)
 		}
-		p.line(" %s%s %s %s %s", p.paint(ownerColor(st.Owner), when), p.bold(blocks), pad(cut(st.Name, nameWidth), nameWidth),
+		p.line(" %s%s %s %s %s", p.paint(ownerColor(st.Owner), when), p.bold(blocks), pad(p.cut(st.Name, nameWidth), nameWidth),
 			p.paint(ownerColor(st.Owner), pad(string(st.Owner), ownerWidth)), text)
-		for _, s := range wrap(st.Also, width-6) {
+		for _, s := range wrap(st.Also, p.width-6) {
 			p.line("      %s", p.dim(s))
 		}
 	}
@@ -213,7 +275,7 @@ func ownerColor(o Owner) int {
 	return 34
 }
 
-// cut shortens a text to n characters.
+// cut shortens a text to n characters, in its middle.
 func cut(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -221,7 +283,9 @@ func cut(s string, n int) string {
 	if n < 1 {
 		return ""
 	}
-	return string([]rune(s)[:n-1]) + "…"
+	runes := []rune(s)
+	tail := (n - 1) / 2 // names differ at their ends as often as at their beginnings
+	return string(runes[:n-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
 func pad(s string, n int) string {
@@ -252,8 +316,12 @@ func (p *textPrinter) failures(t *Timeline) {
 	}
 	p.heading("what fails", "what happens then")
 	for _, g := range groups {
-		p.line(" %s", cut(strings.Join(g.names, ", "), width-1))
-		p.line("    %s", g.fails)
+		for _, line := range wrap(strings.Join(g.names, ", "), p.width-1) {
+			p.line(" %s", p.cut(line, p.width-1))
+		}
+		for _, line := range wrap(g.fails, p.width-4) {
+			p.line("    %s", line)
+		}
 	}
 }
 
@@ -267,9 +335,9 @@ func (p *textPrinter) losses(t *Timeline) {
 		if l.Place != "" {
 			place = base(l.Place)
 		}
-		what := cut(l.What, width-4-utf8.RuneCountInString(place))
-		p.line(" %s %s %s", p.paint(31, "!"), pad(what, width-4-utf8.RuneCountInString(place)), p.dim(place))
-		for _, s := range wrap(l.Why, width-4) {
+		what := p.cut(l.What, p.width-4-utf8.RuneCountInString(place))
+		p.line(" %s %s %s", p.paint(31, "!"), pad(what, p.width-4-utf8.RuneCountInString(place)), p.dim(place))
+		for _, s := range wrap(l.Why, p.width-4) {
 			p.line("    %s", s)
 		}
 	}
@@ -305,7 +373,7 @@ func (p *textPrinter) size(t *Timeline) {
 		estimate = ", kops' script estimated"
 	}
 	p.heading("size", fmt.Sprintf("%s takes %s bytes%s", s.Limit.Cloud, report.Thousands(s.Limit.Bytes), estimate))
-	const cells = 50
+	cells := min(50, p.width-30)
 	full := min(cells, (s.High*cells+s.Limit.Bytes-1)/s.Limit.Bytes)
 	code := 32
 	switch share := s.Percent(); {
@@ -315,12 +383,13 @@ func (p *textPrinter) size(t *Timeline) {
 		code = 33
 	}
 	p.line(" %s%s %s bytes, %d %%", p.paint(code, strings.Repeat("█", full)), p.dim(strings.Repeat("░", cells-full)), report.Thousands(s.High), s.Percent())
+	var names []string
 	for _, it := range s.Items {
-		name := it.Name
-		if it.Hook != "" {
-			name = it.Hook
-		}
+		names = append(names, cmp.Or(it.Hook, it.Name))
+	}
+	column := p.column(30, names)
+	for i, it := range s.Items {
 		bar := max(1, (it.Bytes*cells/2+s.Limit.Bytes/2)/s.Limit.Bytes)
-		p.line("   %s %8s %s", pad(cut(name, 30), 30), report.Thousands(it.Bytes), p.dim(strings.Repeat("▪", min(bar, 34))))
+		p.line("   %s %8s %s", pad(p.cut(names[i], column), column), report.Thousands(it.Bytes), p.dim(strings.Repeat("▪", max(0, min(bar, p.width-column-13)))))
 	}
 }
