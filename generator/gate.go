@@ -27,7 +27,7 @@ func gateEntries(hooks []*hook) []gateEntry {
 	var posts []int // of entries: started when nodeup has succeeded
 	if url := archiveURL(hooks); url != "" {
 		e := gateEntry{dropIn: archiveHook.dropIn, hook: archiveHook.hook, pull: pullBefore, units: []string{kopsConfiguration, kubelet}}
-		if i := slices.IndexFunc(hooks, func(h *hook) bool { return h.Phase == PreNodeup || h.Phase == PreKubelet }); i >= 0 {
+		if i := slices.IndexFunc(hooks, func(h *hook) bool { return h.Phase.Holds() }); i >= 0 {
 			e.units = append(e.units, UnitName(hooks[i].Name))
 		}
 		entries = append(entries, e)

@@ -35,6 +35,9 @@ const (
 	PreShutdown Phase = "pre-shutdown"
 )
 
+// Holds says whether the kubelet waits for the phase's hooks.
+func (p Phase) Holds() bool { return p == PreNodeup || p == PreKubelet }
+
 // Hook is a hook with everything resolved: one phase, all defaults set, all bytes there.
 type Hook struct {
 	Name            string // DNS label, unique within the instance group

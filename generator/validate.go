@@ -58,7 +58,7 @@ func (h *Hook) problems() []string {
 		c.add("%v", err)
 	}
 	h.checkScriptNames(&c)
-	if h.OncePerImage && (h.EveryBoot || h.CloudConfig != nil || h.Phase != PreNodeup && h.Phase != PreKubelet) {
+	if h.OncePerImage && (h.EveryBoot || h.CloudConfig != nil || !h.Phase.Holds()) {
 		c.add("once per image goes with phases pre-nodeup and pre-kubelet only, and without cloudConfig")
 	}
 	if h.Phase == Boot {

@@ -79,7 +79,8 @@ type Group struct {
 	NodeupWaits, KubeletWaits time.Duration
 }
 
-// Hook is a hook of one instance group: overrides applied, one phase, all defaults set. Its fields are those of the spec.
+// Hook is a hook of one instance group: overrides applied, one phase, all defaults set. Its fields are those of the spec, or
+// say what a value of the spec means.
 type Hook struct {
 	Spec            string // the name of the spec that has it
 	Name            string // NAME, or NAME-PHASE where the spec lists several phases

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"kopshook.dev/kopshook/internal/hookspec"
 )
 
 // wanted is what a hook of parts would best be called: as the part, without its ending and the number that ordered it.
@@ -41,7 +43,7 @@ func label(name string) string {
 		s = rest
 	}
 	s = strings.Trim(s[:min(len(s), most)], "-")
-	if s == "" || slices.Contains([]string{"gate", "runtime", "run"}, s) || strings.Trim(s, "0123456789-") == "" {
+	if s == "" || slices.Contains(hookspec.ReservedNames, s) || strings.Trim(s, "0123456789-") == "" {
 		s = strings.Trim("hook-"+s, "-")
 	}
 	return s

@@ -64,7 +64,7 @@ func TestSpecsOfSeveralGroups(t *testing.T) {
 
 func TestNamesOfHooks(t *testing.T) {
 	for part, want := range map[string]string{
-		"00-agent.sh": "agent", "agent": "agent", "Agent_Setup.YAML": "agent-setup", "99.sh": "hook-99", "run.sh": "hook-run", "gate": "hook-gate",
+		"00-agent.sh": "agent", "agent": "agent", "Agent_Setup.YAML": "agent-setup", "99.sh": "hook-99", "run.sh": "hook-run", "gate": "hook-gate", "archive.sh": "hook-archive",
 		"../../etc/x": "etc-x", "\u00fc.sh": "hook", "": "hook", "10_sysctl.conf": "sysctl", "a..b": "a-b", strings.Repeat("long-", 30): "long-long-long-long-long-long-long-long-long-long",
 		"v1.2-setup.sh": "v1-2-setup", "kubelet.service": "kubelet-service",
 	} {

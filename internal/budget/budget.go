@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/kops/pkg/apis/kops"
 
@@ -178,15 +177,13 @@ func (in *Input) items(packed []generator.UserData) []Item {
 	return items
 }
 
-// hookOf finds the hook that a part is of: parts are called kopshook-NNN-NAME.yaml.
+// hookOf finds the hook that a part is of, "" for none of these.
 func (in *Input) hookOf(part string) string {
-	for _, h := range in.Hooks {
-		rest, ok := strings.CutSuffix(part, "-"+h.Name+".yaml")
-		if ok && len(rest) == len("kopshook-NNN") && strings.HasPrefix(rest, "kopshook-") {
-			return h.Name
-		}
+	_, name, ok := generator.HookOfPart(part)
+	if !ok || !slices.ContainsFunc(in.Hooks, func(h generator.Hook) bool { return h.Name == name }) {
+		return ""
 	}
-	return ""
+	return name
 }
 
 func sizeOf(p generator.UserData) int { return len(p.Content) + framing(p.Name, p.Type) }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,6 +43,18 @@ sudo() {
   esac
 }
 `
+
+func TestEveryCommandHasItsPlaceInTheHelp(t *testing.T) {
+	var named []string
+	for _, category := range categories {
+		named = append(named, category.commands...)
+	}
+	for _, c := range newApp(strings.NewReader(""), io.Discard, io.Discard).VisibleCommands() {
+		if !slices.Contains(named, c.Name) && !slices.Contains([]string{"help", "version", "completion"}, c.Name) {
+			t.Errorf("%s is under more: name it in categories", c.Name)
+		}
+	}
+}
 
 // TestHelpExamples runs every command line that a help text shows: in a copy of the project's examples, with a
 // stand-in for kops.

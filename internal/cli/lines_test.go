@@ -3,8 +3,10 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,6 +43,7 @@ func TestNoNameBreaksALineOfTextOutput(t *testing.T) {
 	write("locked/"+spec, strings.Replace(gitFreeSpec, `script: "#!/bin/sh\n"`, `source: `+`"https://a.invalid/`+evilYAML()[1:], 1))
 	write(status, `{"hook": "a\n::error::x", "phase": "pre-nodeup", "state": "failed", "attempts": 1, "reason": "\n::error::x"}`)
 	write("user-data", "#!/bin/sh\n")
+	tried := map[string]bool{}
 	for _, args := range [][]string{
 		{"merge", "-w", spec, manifest}, {"merge", "-f", evil, plain}, {"merge", "-f", spec, evil},
 		{"check", spec, manifest}, {"check", spec, plain}, {"check", "--forecast", spec, plain}, {"check", "--user-data", evil, spec, plain},
@@ -51,8 +54,10 @@ func TestNoNameBreaksALineOfTextOutput(t *testing.T) {
 		{"lock", "--offline", spec}, {"lock", "--check", "locked/" + spec}, {"lock", "--update", evil, spec}, {"vendor", "-f", spec, evil},
 		{"status", status}, {"status", "--console", evil}, {"new", evil}, {"new", "-o", spec, "nvidia-driver"}, {"convert", "--from", evil, plain},
 		{"convert", "--from", "kops", manifest}, {"exec", evil, "--", "kops", "update"}, {"exec", "--dry-run", spec, "--", "kops", evil}, {"addon", "-f", spec, evil},
-		{evil}, {"merge", "--" + evil}, {"edit", "-f", spec, manifest}, {"external", evil}, {"schema", evil}, {"completion", evil},
+		{evil}, {"merge", "--" + evil}, {"edit", "-f", spec, manifest}, {"external", evil}, {"schema", evil}, {"completion", evil}, {"fn", evil},
+		{"push", "--dry-run", spec, plain}, {"push", "--dry-run", evil}, {"bake", "-g", evil, spec, plain}, {"bake", spec, plain}, {"try", "--suite", evil, spec, plain},
 	} {
+		tried[args[0]] = true
 		var stdout, stderr bytes.Buffer
 		Run(context.Background(), append([]string{"kopshook"}, args...), strings.NewReader(""), &stdout, &stderr)
 		for name, out := range map[string]string{"standard output": stdout.String(), "standard error": stderr.String()} {
@@ -62,6 +67,11 @@ func TestNoNameBreaksALineOfTextOutput(t *testing.T) {
 			if strings.Contains(out, "\n::") || strings.ContainsAny(out, "\r\u2028\x1b") {
 				t.Errorf("kopshook %q: %s is\n%q", args, name, out)
 			}
+		}
+	}
+	for _, c := range newApp(strings.NewReader(""), io.Discard, io.Discard).VisibleCommands() {
+		if !tried[c.Name] && !slices.Contains([]string{"help", "version", "completion"}, c.Name) {
+			t.Errorf("kopshook %s is not tried with names that break lines: add it above", c.Name)
 		}
 	}
 }

@@ -168,6 +168,15 @@ func TestConvertRefusesOtherEncodings(t *testing.T) {
 
 // FuzzConvert: whatever another system's file holds, its conversion ends in an error, or in specs without mistakes,
 // and no field of it is dropped in silence.
+func TestReservedNamesAreNotGiven(t *testing.T) {
+	for _, name := range hookspec.ReservedNames {
+		c := &converter{names: map[string]bool{}}
+		if got := c.free("", name); got != "hook-"+name {
+			t.Errorf("%s becomes %s", name, got)
+		}
+	}
+}
+
 func FuzzConvert(f *testing.F) {
 	inputs, err := filepath.Glob(filepath.Join("testdata", "*", "input"))
 	if err != nil {

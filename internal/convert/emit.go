@@ -82,7 +82,7 @@ func (c *converter) free(scope, want string) string {
 	}
 	name := b.String()
 	name = strings.Trim(name[:min(len(name), most)], "-")
-	if name == "" || slices.Contains([]string{"gate", "runtime", "run"}, name) {
+	if name == "" || slices.Contains(hookspec.ReservedNames, name) {
 		name = strings.Trim("hook-"+name, "-")
 	}
 	free := name

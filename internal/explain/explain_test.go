@@ -190,7 +190,7 @@ func TestHooksAreKnownByWhatArrives(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, h := range waits.Find(brokenByOthers(t).Result, nil) {
-		if !h.Missing || h.Phase != map[string]string{"driver": "pre-nodeup", "agent": "pre-kubelet"}[h.Name] {
+		if !h.Missing || h.Phase != map[string]generator.Phase{"driver": generator.PreNodeup, "agent": generator.PreKubelet}[h.Name] {
 			t.Errorf("%+v", h)
 		}
 	}

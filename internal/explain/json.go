@@ -110,7 +110,7 @@ func JSON(all []Input) []Explained {
 			e.Runs = append(e.Runs, m.run(r))
 		}
 		for _, h := range m.hooks {
-			e.Hooks = append(e.Hooks, JSONHook{h.Name, h.Phase, h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout),
+			e.Hooks = append(e.Hooks, JSONHook{h.Name, string(h.Phase), h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout),
 				h.Worst().Seconds(), in.Took[h.Name].Seconds(), h.Before, m.hookPlace(h.Name)})
 		}
 		for _, l := range in.Result.Lost {

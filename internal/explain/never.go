@@ -15,7 +15,7 @@ func (m *maker) neverReached() bool {
 func (m *maker) never() Stage {
 	var steps []Step
 	for _, h := range m.hooks {
-		steps = append(steps, Step{Name: h.Name, Owner: Kopshook, What: "hook", Detail: h.Phase, Never: true})
+		steps = append(steps, Step{Name: h.Name, Owner: Kopshook, What: "hook", Detail: string(h.Phase), Never: true})
 	}
 	return Stage{StageNever, "never reached", "the node never joins", append(steps,
 		Step{Name: "nodeup", Owner: Kops, What: "kops", Detail: "does not run", Never: true},

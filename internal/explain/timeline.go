@@ -285,7 +285,7 @@ func (m *maker) bootcmd(r cloudinit.Run) []Step {
 		if m.ours(item.At) {
 			s.Owner, s.Place, s.What = Kopshook, "", "boot hook"
 			if h := bootHook(item.Text); h != "" {
-				s.Name, s.Hook = h, &Hook{Name: h, Phase: "boot", EveryBoot: true}
+				s.Name, s.Hook = h, &Hook{Name: h, Phase: generator.Boot, EveryBoot: true}
 				s.Fails, s.Place = "the boot goes on, only a log says so", m.hookPlace(h)
 			}
 		}
@@ -377,7 +377,7 @@ func (m *maker) script(r cloudinit.Run) Step {
 
 // kops returns what happens when nodeup.sh has started nodeup.
 func (m *maker) kops() []Stage {
-	hooks := func(phase string) []Step {
+	hooks := func(phase generator.Phase) []Step {
 		var steps []Step
 		for i := range m.hooks {
 			if h := &m.hooks[i]; h.Phase == phase {
@@ -389,7 +389,7 @@ func (m *maker) kops() []Stage {
 		return steps
 	}
 	waits := ""
-	if len(hooks("pre-kubelet")) > 0 {
+	if len(hooks(generator.PreKubelet)) > 0 {
 		waits = "; it waits for the hooks"
 	}
 	kubelet := Stage{StageKubelet, "kubelet.service", "the node joins" + waits, []Step{
@@ -403,13 +403,13 @@ func (m *maker) kops() []Stage {
 		{Name: "nodeup", Owner: Kops, What: "kops", EveryBoot: true, Detail: "installs containerd and the kubelet", Fails: "the node does not join; systemctl restart kops-configuration tries again", Blocks: true},
 	}
 	return []Stage{
-		{StagePreNodeup, "pre-nodeup hooks", "nodeup and the kubelet wait for each", hooks("pre-nodeup")},
+		{StagePreNodeup, "pre-nodeup hooks", "nodeup and the kubelet wait for each", hooks(generator.PreNodeup)},
 		{StageNodeup, "kops-configuration.service", "on every boot", m.around(nodeup)},
-		{StagePreKubelet, "pre-kubelet hooks", "beside nodeup; the kubelet waits for each", hooks("pre-kubelet")},
-		{StagePostNodeup, "post-nodeup hooks", "when nodeup has succeeded", hooks("post-nodeup")},
+		{StagePreKubelet, "pre-kubelet hooks", "beside nodeup; the kubelet waits for each", hooks(generator.PreKubelet)},
+		{StagePostNodeup, "post-nodeup hooks", "when nodeup has succeeded", hooks(generator.PostNodeup)},
 		kubelet,
-		{StagePostKubelet, "post-kubelet hooks", "when the kubelet is healthy", hooks("post-kubelet")},
-		{StageShutdown, "pre-shutdown hooks", "before the kubelet is stopped", hooks("pre-shutdown")},
+		{StagePostKubelet, "post-kubelet hooks", "when the kubelet is healthy", hooks(generator.PostKubelet)},
+		{StageShutdown, "pre-shutdown hooks", "before the kubelet is stopped", hooks(generator.PreShutdown)},
 	}
 }
 
@@ -422,13 +422,13 @@ func hookStep(h *Hook) Step {
 		s.Detail, s.Blocks = "does not arrive: the node never joins", true
 	case h.Missing:
 		s.Detail = "does not arrive: it never runs"
-	case s.Blocks && h.Phase == "pre-nodeup":
+	case s.Blocks && h.Phase == generator.PreNodeup:
 		s.Fails = "neither nodeup nor the kubelet starts: the node never joins"
 	case s.Blocks:
 		s.Fails = "the kubelet does not start: the node never joins"
 	case h.Holds():
 		s.Fails = "it is recorded, and the node joins"
-	case h.Phase == "pre-shutdown":
+	case h.Phase == generator.PreShutdown:
 		s.Fails = "it is recorded, and the shutdown goes on"
 	default:
 		s.Fails = "it is recorded"

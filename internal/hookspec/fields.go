@@ -31,8 +31,9 @@ type Object struct {
 	Fields []Field
 }
 
-// Field is one key of an Object: the only place that knows its type, default and limits. Decoding, validation, the
-// JSON Schema and the reference page are made from it.
+// Field is one key of an Object, with its type, default and limits. Its value is checked by it, and the JSON Schema and
+// the reference page are made from it. Where the value goes is in the decoder (decode.go); tests name a field that is only here or
+// only there.
 type Field struct {
 	Name     string
 	Type     Type
@@ -203,7 +204,6 @@ var (
 	notGating   = []Phase{Boot, PostNodeup, PostKubelet, PreShutdown, Daemon}
 	notGatingUp = []Phase{PostNodeup, PostKubelet, Daemon}
 	onlyStop    = []Phase{PreShutdown}
-	allPhases   = []string{string(Boot), string(PreNodeup), string(PreKubelet), string(PostNodeup), string(PostKubelet), string(PreShutdown), string(Daemon)}
 )
 
 const noRunner = "it has no runner"
@@ -214,7 +214,7 @@ var hookObject = Object{
 	Fields: []Field{
 		{Name: "name", Type: String, Required: true, Pattern: dnsLabel, MaxLength: 63, Says: dnsLabelSays,
 			Doc: "Names the hook and its unit, kopshook-NAME.service. Unique within an instance group."},
-		{Name: "phase", Type: StringOrList, Default: string(PreNodeup), Enum: allPhases, Also: []string{"phases", "stage", "when", "schedule"},
+		{Name: "phase", Type: StringOrList, Default: string(PreNodeup), Enum: phaseNames(), Also: []string{"phases", "stage", "when", "schedule"},
 			Doc: "The moment in a node's life. A list makes one hook per phase, called NAME-PHASE."},
 		{Name: "weight", Type: Integer, Default: "0", Min: -400, Max: 499, Also: []string{"order", "priority"},
 			Doc: "Orders the hooks of a phase: lighter ones first, then by name."},

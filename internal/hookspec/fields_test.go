@@ -104,7 +104,7 @@ func TestTableIsSound(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(hookObject.Field("phase").Enum, []string{"boot", "pre-nodeup", "pre-kubelet", "post-nodeup", "post-kubelet", "pre-shutdown", "daemon"}); diff != "" {
+	if diff := cmp.Diff(hookObject.Field("phase").Enum, []string{"boot", "pre-nodeup", "pre-kubelet", "post-nodeup", "post-kubelet", "daemon", "pre-shutdown"}); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -83,7 +83,7 @@ func (d *Doc) resolve(g Group) (out []Resolved, changed []changedHook) {
 		var applied []int
 		for j := range d.Spec.Spec.Overrides {
 			o := &d.Spec.Spec.Overrides[j]
-			if by, ok := o.Hooks[h.Name]; ok && o.Selector.matches(g) {
+			if by, ok := o.Hooks[h.Name]; ok && o.Selector.Matches(g) {
 				d.override(&h, origin, join(item("spec.overrides", j)+".hooks", h.Name), &by)
 				applied = append(applied, j)
 			}
@@ -203,9 +203,8 @@ func (f *File) resolve() generator.File {
 }
 
 // ForGroup returns the hooks of all specs that select g, in the order in which they run: phase, weight, name. It
-// reports what cannot be together: two hooks of one name, two runtimes, a file that two hooks place, or that
-// is the folder of another. What concerns
-// several instance groups is said once in a report.
+// reports what cannot be together: two hooks of one name, two runtimes, a file that two hooks place, or that is the folder of
+// another. What concerns several instance groups is said once in a report.
 func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 	var out []Resolved
 	var first, archived *Doc

@@ -33,7 +33,7 @@ func (d *Doc) Selects(g Group) bool { return d.Selection(g) != NotSelected }
 func (d *Doc) Selection(g Group) Selection {
 	s := d.Spec.Spec.Selector
 	switch {
-	case !s.matches(g):
+	case !s.Matches(g):
 		return NotSelected
 	case slices.Contains(s.Names, g.Name):
 		return ByName
@@ -48,8 +48,8 @@ func (s *Selector) InCluster(cluster string) bool {
 	return s.Clusters == nil || matchesAny(s.Clusters, cluster)
 }
 
-// matches says whether all that the selector names matches g. A nil selector matches nothing.
-func (s *Selector) matches(g Group) bool {
+// Matches says whether all that the selector names matches g. A nil selector matches nothing.
+func (s *Selector) Matches(g Group) bool {
 	return s != nil &&
 		(s.Clusters == nil || matchesAny(s.Clusters, g.Cluster)) &&
 		(s.Names == nil || matchesAny(s.Names, g.Name)) &&

@@ -71,7 +71,15 @@ const (
 )
 
 // Phases in the order in which a node goes through them; the default is PreNodeup.
-var Phases = []Phase{Boot, PreNodeup, PreKubelet, PostNodeup, PostKubelet, PreShutdown, Daemon}
+var Phases = []Phase{Boot, PreNodeup, PreKubelet, PostNodeup, PostKubelet, Daemon, PreShutdown}
+
+func phaseNames() []string {
+	var names []string
+	for _, p := range Phases {
+		names = append(names, string(p))
+	}
+	return names
+}
 
 // Hook is a hook as the spec says it. A nil pointer means "not said": the default applies. Resolved has the defaults.
 type Hook struct {
@@ -97,7 +105,8 @@ type Hook struct {
 	Enabled         *bool             `yaml:"enabled"`
 }
 
-// File is put in place by the runner before the hook's script. Exactly one of Content, ContentBase64, Source and URL.
+// File is put in place by the runner before the hook's script. Exactly one of Content, ContentBase64, Source, URL
+// and Secret.
 type File struct {
 	Path          string  `yaml:"path"`
 	Content       *string `yaml:"content"`

@@ -10,8 +10,8 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// reservedNames are kept for units and files of kopshook itself.
-var reservedNames = []string{"archive", "gate", "runtime", "run"}
+// ReservedNames are kept for units and files of kopshook itself: no hook may have one of them.
+var ReservedNames = []string{"archive", "gate", "runtime", "run"}
 
 // validate checks what single values cannot show.
 func (d *decoder) validate() {
@@ -91,7 +91,7 @@ func (d *decoder) checkNames() {
 		for _, phase := range h.phases() {
 			name := h.nameIn(phase)
 			switch other, twice := first[name]; {
-			case slices.Contains(reservedNames, name):
+			case slices.Contains(ReservedNames, name):
 				d.errorf(p, "choose another name", "`name` is %q, which kopshook keeps for itself", name)
 			case twice && other != p:
 				d.errorf(p, "rename one of the two", "hook `%s` is there twice, first in line %d", name, d.doc.Pos(other).Line)

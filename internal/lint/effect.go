@@ -6,7 +6,6 @@ import (
 
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
-	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -65,8 +64,7 @@ func lackScripts(modules *pyyaml.Value) bool {
 // fails gives errors for which a hook cannot succeed their effect: it waits for itself, the shell cannot read it, or
 // it asks another cloud.
 func (p *hookPass) fails(f *Finding) {
-	holds := (p.h.Phase == hookspec.PreNodeup || p.h.Phase == hookspec.PreKubelet) && !p.h.Continue
-	if holds && f.Severity == report.Error && (f.Code == "KH039" || f.Code == "KH060" || f.Code == "KH088") {
+	if p.h.Phase.Holds() && !p.h.Continue && f.Severity == report.Error && (f.Code == "KH039" || f.Code == "KH060" || f.Code == "KH088") {
 		f.Effect = HookFails
 	}
 }

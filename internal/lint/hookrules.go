@@ -11,7 +11,7 @@ import (
 
 // checkHookShells looks at what only hooks can do wrong.
 func (p *hookPass) checkHookShells(scripts, shells []*shellText) {
-	if p.h.Phase == hookspec.PreNodeup || p.h.Phase == hookspec.PreKubelet {
+	if p.h.Phase.Holds() {
 		for _, s := range shells {
 			p.checkWaitsForItself(s)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -19,7 +20,7 @@ func (p *pass) checkWarmPool() {
 	pos.Line, pos.Col = p.g.Position("spec", "warmPool")
 	hooks := waits.Find(p.result, nil)
 	for i := range hooks {
-		if h := &hooks[i]; h.Phase == "pre-kubelet" && !h.Missing {
+		if h := &hooks[i]; h.Phase == hookspec.PreKubelet && !h.Missing {
 			p.add("KH087", pos, fmt.Sprintf("hook %q of phase pre-kubelet runs beside nodeup, which has the machine stopped when it is done: the hook may be cut off, and runs again when the machine is started", h.Name))
 		}
 	}

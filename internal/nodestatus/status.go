@@ -67,7 +67,7 @@ func Parse(data []byte) (Status, error) {
 	return Status{}, fmt.Errorf("state %q of hook %s is not known: a newer kopshook may know it", s.State, s.Hook)
 }
 
-// phases in the order in which a node goes through them; a phase that is not known comes last.
+// phases in the order of hookspec.Phases; a phase that is not known comes last.
 var phases = []string{"pre-nodeup", "pre-kubelet", "post-nodeup", "post-kubelet", "daemon", "pre-shutdown"}
 
 // Sort puts hooks in the order in which they ran: by phase, then by when they began, then by name.

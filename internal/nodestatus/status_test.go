@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/hookspec"
 )
 
 const file = `{"hook":"nvidia-driver","phase":"pre-nodeup","state":"failed","reason":"script script: exit status 100","attempts":3,"exitCode":100,"startedAt":"2026-05-04T09:12:31Z","updatedAt":"2026-05-04T09:13:12Z","instanceID":"i-0123456789abcdef0","hash":"9b74c98"}
@@ -68,6 +70,18 @@ func TestSortIsTheOrderOfTheNode(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"c", "a", "b", "agent", "label", "z"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestPhasesAreInTheOrderOfSpecs(t *testing.T) {
+	var want []string
+	for _, p := range hookspec.Phases {
+		if p != hookspec.Boot { // has no status
+			want = append(want, string(p))
+		}
+	}
+	if diff := cmp.Diff(want, phases); diff != "" {
+		t.Errorf("(-specs +status)\n%s", diff)
 	}
 }
 

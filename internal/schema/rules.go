@@ -59,7 +59,7 @@ func addRules(definitions node, objects []*hookspec.Object) {
 		definitions[hook].(node)["not"] = node{"required": []string{"script", "source"}}
 	}
 	hook := definitions["hook"].(node)
-	property(definitions, "hook", "name")["not"] = node{"enum": []string{"gate", "runtime", "run"}}
+	property(definitions, "hook", "name")["not"] = node{"enum": hookspec.ReservedNames}
 	property(definitions, "hook", "phase")["anyOf"].([]any)[1].(node)["uniqueItems"] = true
 	hook["anyOf"] = []any{
 		node{"required": []string{"script"}},

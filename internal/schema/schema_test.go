@@ -59,6 +59,20 @@ func TestEveryFieldHasADescription(t *testing.T) {
 	}
 }
 
+func TestReservedNamesAreRefused(t *testing.T) {
+	s := compile(t)
+	for _, name := range append([]string{"agent"}, hookspec.ReservedNames...) {
+		text := "apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata: {name: a}\nspec:\n  selector: {}\n  hooks: [{name: " + name + ", script: '#!/bin/sh'}]\n"
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(value); (err == nil) != (name == "agent") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestGoodSpecsAreValid(t *testing.T) {
 	s := compile(t)
 	var files []string

@@ -18,7 +18,7 @@ import (
 // Hook is a hook as its unit tells it.
 type Hook struct {
 	Name      string
-	Phase     string
+	Phase     generator.Phase
 	EveryBoot bool
 	PerImage  bool // run: once-per-image; where the image has done it, only verify runs
 	Continue  bool // when it fails the node joins all the same
@@ -33,7 +33,7 @@ type Hook struct {
 }
 
 // Holds says whether the kubelet waits for the hook.
-func (h *Hook) Holds() bool { return h.Phase == "pre-nodeup" || h.Phase == "pre-kubelet" }
+func (h *Hook) Holds() bool { return h.Phase.Holds() }
 
 // Most reboots that a hook may ask for, and the longest delay between attempts (templates/v1/reboot.sh, run.sh).
 const (
@@ -63,7 +63,7 @@ type Wait struct {
 }
 
 // Of adds up what hooks of some phases may take. All hooks of a phase are a chain.
-func Of(hooks []Hook, phases ...string) Wait {
+func Of(hooks []Hook, phases ...generator.Phase) Wait {
 	var w Wait
 	for i := range hooks {
 		h := &hooks[i]
@@ -98,13 +98,13 @@ func (w Wait) Short() string {
 }
 
 // Kubelet is how long the kubelet may wait: pre-kubelet hooks run when those of pre-nodeup are done.
-func Kubelet(hooks []Hook) Wait { return Of(hooks, "pre-nodeup", "pre-kubelet") }
+func Kubelet(hooks []Hook) Wait { return Of(hooks, generator.PreNodeup, generator.PreKubelet) }
 
 // Nodeup is how long nodeup may wait.
-func Nodeup(hooks []Hook) Wait { return Of(hooks, "pre-nodeup") }
+func Nodeup(hooks []Hook) Wait { return Of(hooks, generator.PreNodeup) }
 
 // fetching is what reads an archive from a bucket, with what it may take at most (templates/v1/bucket/archive.py).
-var fetching = Hook{Name: "archive", Phase: "pre-nodeup", EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 70 * time.Second}
+var fetching = Hook{Name: "archive", Phase: generator.PreNodeup, EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 70 * time.Second}
 
 // Find finds the hooks among the units that write_files makes or an archive holds, in the order in which they run.
 //
@@ -117,7 +117,7 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 		switch {
 		case run.What == "boothook" && strings.Contains(run.Name, "-gate"):
 			for i, g := range generator.GateHooks(run.Content) {
-				gate = append(gate, Hook{Missing: true, Name: g.Name, Phase: string(g.Phase), order: i + 1, Before: g.Before})
+				gate = append(gate, Hook{Missing: true, Name: g.Name, Phase: g.Phase, order: i + 1, Before: g.Before})
 			}
 		case run.What == "boothook" && strings.Contains(run.Name, "-archive"):
 			files, whole := generator.Archived(run.Content)
@@ -153,7 +153,7 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 
 func hookOfUnit(unit string) (Hook, bool) {
 	s, ok := generator.StartOf(unit)
-	return Hook{Name: s.Name, Phase: string(s.Phase), EveryBoot: s.Run == "every-boot", PerImage: s.Run == "once-per-image",
+	return Hook{Name: s.Name, Phase: s.Phase, EveryBoot: s.Run == "every-boot", PerImage: s.Run == "once-per-image",
 		Continue: s.OnFailure == "continue", Attempts: s.Attempts, Delay: s.RetryDelay, Timeout: s.Timeout,
 		Reboots: len(s.RebootExitCodes) > 0}, ok
 }
