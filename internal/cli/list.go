@@ -35,7 +35,16 @@ Examples:
    kops get ig --name my.cluster -o yaml | kopshook list -`,
 		Flags: append(planFlags(), pruneFlag(), formatFlag("text", "json"), groupFlag(), clusterFlag()),
 		Action: func(c *cli.Context) error {
-			out, err := planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(true), plan.Removals, plan.Briefs)
+			in, err := readInputs(c)
+			if err != nil {
+				return err
+			}
+			if len(in.around) > 0 || len(specNames(c)) > 0 { // else it shows the hooks that the manifests hold
+				if err := in.needSpecs("list"); err != nil {
+					return err
+				}
+			}
+			out, err := in.planned(c, plan.Options{}, plan.Sizes(report.Warning), plan.Arrival, plan.Hopeless, plan.Names(true), plan.Removals, plan.Briefs)
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ type trial struct {
 	text    io.Writer
 
 	boots, up int // those that did not end in a reboot of their own, and those of them that went as they should
-	result  tried
+	result    tried
 }
 
 // seconds of d, to the millisecond.
