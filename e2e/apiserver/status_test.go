@@ -144,6 +144,8 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 		return nil
 	})
 
+	dashboardShows(t, metrics.number())
+
 	// fixed, and the other one breaks: one condition does not clear another
 	write("raid", "succeeded", "")
 	write("logs", "failed", "verify: exit status 3")
@@ -277,6 +279,8 @@ tests:
   - {series: 'problem_gauge{type="ReadonlyFilesystem", reason="x", node="b", pod="y"}', values: '1x22'}
   - {series: 'kube_daemonset_status_number_unavailable{namespace="kube-system", daemonset="kopshook-workers"}', values: '2x70'}
   - {series: 'kube_daemonset_status_number_unavailable{namespace="kube-system", daemonset="cilium"}', values: '2x70'}
+  - {series: 'cluster_autoscaler_nodes_count{state="unregistered"}', values: '2x20 0x70'}
+  - {series: 'cluster_autoscaler_nodes_count{state="ready"}', values: '20x70'}
   alert_rule_test:
   - {eval_time: 6m, alertname: KopshookHookFailed}
   - eval_time: 8m
@@ -287,6 +291,15 @@ tests:
         summary: Hook raid failed on node a
         description: "The node condition KopshookHookFailed-raid says why. On the node, see journalctl -u 'kopshook-*raid*' and /var/lib/kopshook/status/raid.json."
   - {eval_time: 8m, alertname: KopshookHookFailsOnManyNodes}
+  - {eval_time: 14m, alertname: KopshookMachinesAreNotNodes}
+  - {eval_time: 40m, alertname: KopshookMachinesAreNotNodes}
+  - eval_time: 16m
+    alertname: KopshookMachinesAreNotNodes
+    exp_alerts:
+    - exp_labels: {severity: warning}
+      exp_annotations:
+        summary: 2 machines have not become nodes for a quarter of an hour
+        description: Mostly a hook fails or still runs. kopshook status --cluster says which, and why.
   - {eval_time: 50m, alertname: KopshookRolloutStuck}
   - eval_time: 65m
     alertname: KopshookRolloutStuck

@@ -47,7 +47,13 @@ type board struct {
 		Type, Title string
 		GridPos     struct{ X, Y, W, H int }
 		Datasource  struct{ Type, UID string }
-		Targets     []struct {
+		FieldConfig struct {
+			Defaults struct {
+				NoValue  string
+				Mappings []any
+			}
+		}
+		Targets []struct {
 			Datasource  struct{ Type, UID string }
 			Expr, RefID string
 		}
@@ -84,13 +90,13 @@ func TestDashboard(t *testing.T) {
 		}
 	}
 	metrics := map[string]bool{"kube_daemonset_status_number_unavailable": true, "kube_daemonset_status_updated_number_scheduled": true,
-		"kube_daemonset_status_desired_number_scheduled": true}
+		"kube_daemonset_status_desired_number_scheduled": true, "kube_node_info": true, "cluster_autoscaler_nodes_count": true}
 	for _, m := range regexp.MustCompile(`(?m)record: (\S+)$`).FindAllStringSubmatch(rules, -1) {
 		metrics[m[1]] = true
 	}
 	taken, ids := map[[2]int]string{}, map[int]bool{}
 	for _, p := range b.Panels {
-		if ids[p.ID] || p.Title == "" || p.Type == "" || len(p.Targets) == 0 {
+		if ids[p.ID] || p.Title == "" || p.Type == "" || (len(p.Targets) == 0) != (p.Type == "text") {
 			t.Errorf("panel %d, %q: its number is another's, or it lacks a title, a type or a query", p.ID, p.Title)
 		}
 		ids[p.ID] = true
@@ -104,6 +110,9 @@ func TestDashboard(t *testing.T) {
 				}
 				taken[[2]int{x, y}] = p.Title
 			}
+		}
+		if d := p.FieldConfig.Defaults; p.Type == "stat" && (d.NoValue != "no data" || len(d.Mappings) == 0) {
+			t.Errorf("panel %q shows what is missing as %q", p.Title, d.NoValue)
 		}
 		refs := map[string]bool{}
 		for _, q := range p.Targets {
