@@ -39,6 +39,7 @@ case ${1:-} in
   apiserver)
     control_plane
     want promtool prometheus
+    want npm npm
     ;;
   *)
     echo "e2e/install.sh: unknown: $1" >&2
