@@ -232,6 +232,16 @@ func colored(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
+// printText prints somebody's text. A terminal gets no characters of it that control the terminal; files and other
+// programs get it as it is.
+func printText(w io.Writer, text []byte) error {
+	if isTerminal(w) {
+		text = []byte(report.Visible(string(text)))
+	}
+	_, err := w.Write(text)
+	return err
+}
+
 func isTerminal(v any) bool {
 	_, ok := terminal(v)
 	return ok

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -59,6 +58,5 @@ func bake(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.App.Writer, script)
-	return err
+	return printText(c.App.Writer, []byte(script))
 }

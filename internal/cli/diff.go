@@ -75,6 +75,9 @@ func printDiffs(w io.Writer, groups []*plan.Group) (any bool, err error) {
 		if n := len(s.groups); n > 1 {
 			fmt.Fprintf(w, "the same for %d groups: %s\n", n, s.names(label))
 		}
+		if isTerminal(w) {
+			s.text = report.Visible(s.text)
+		}
 		if colored(w) {
 			s.text = colorDiff(s.text)
 		}

@@ -50,8 +50,7 @@ func merge(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.App.Writer.Write(joined)
-	return err
+	return printText(c.App.Writer, joined)
 }
 
 // changedFiles are those of the files that are not as they were.

@@ -82,8 +82,7 @@ func renderParts(c *cli.Context, groups []*plan.Group, format string) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.App.Writer.Write(out)
-	return err
+	return printText(c.App.Writer, out)
 }
 
 func renderMIME(c *cli.Context, groups []*plan.Group) error {
@@ -95,6 +94,5 @@ func renderMIME(c *cli.Context, groups []*plan.Group) error {
 	if nodeup == nil {
 		nodeup = []byte(cloudinit.NodeupPlaceholder)
 	}
-	_, err := c.App.Writer.Write(cloudinit.Message(nodeup, g.Role, g.Merged()))
-	return err
+	return printText(c.App.Writer, cloudinit.Message(nodeup, g.Role, g.Merged()))
 }

@@ -36,8 +36,7 @@ func renderTree(c *cli.Context, out *plan.Output) error {
 			b.WriteString("\n\\ No newline at end of file\n")
 		}
 	}
-	_, err = c.App.Writer.Write(b.Bytes())
-	return err
+	return printText(c.App.Writer, b.Bytes())
 }
 
 // tree lays out what lands on the nodes, for reviewers: a file that is the same on all nodes that have it stands once,

@@ -164,19 +164,31 @@ func OneLine(s string) string {
 // Clean keeps what would control the terminal or turn the direction of its text out of somebody's words. Line feeds
 // become lines that are indented, so that no input can make up a finding.
 func Clean(s string) string {
-	bad := func(r rune) bool {
-		return r < 0x20 || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r)
-	}
 	var b strings.Builder
 	for _, r := range s {
 		switch {
 		case r == '\n':
 			b.WriteString("\n    ")
-		case bad(r):
+		case controls(r):
 			b.WriteRune(utf8.RuneError)
 		default:
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
+}
+
+// Visible is a text of many lines for a terminal: what would control it, or turn the direction of its text, is shown as
+// U+FFFD.
+func Visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && controls(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+func controls(r rune) bool {
+	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r)
 }
