@@ -10,6 +10,7 @@ import (
 
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // codes lints parts and returns "CODE line:col" for each finding of at least the severity warning.
@@ -20,7 +21,7 @@ func codes(t *testing.T, parts string, options ...func(*Group, *Options)) []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &Group{Group: f.Groups()[0], File: "ig.yaml", Source: NewText(data)}
+	g := &Group{Group: f.Groups()[0], File: "ig.yaml", Source: sourcemap.New(data)}
 	var opts Options
 	for _, p := range g.UserData() {
 		g.Parts = append(g.Parts, cloudinit.Part(p))

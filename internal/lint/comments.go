@@ -33,7 +33,7 @@ func (p *pass) commentBehind(v *pyyaml.Value) string {
 		return ""
 	}
 	content := p.g.Parts[place.Part].Content
-	start := p.text(place.Part).offset(place.Line, place.Col)
+	start := p.text(place.Part).Offset(place.Line, place.Col)
 	line, _, _ := strings.Cut(content[start:], "\n")
 	rest, ok := strings.CutPrefix(line, v.Str)
 	if comment := strings.TrimLeft(rest, " \t"); ok && comment != rest && strings.HasPrefix(comment, "#") {

@@ -57,7 +57,7 @@ func (p *pass) quoteAs(v *pyyaml.Value, quoted string) []Edit {
 		return nil
 	}
 	content := p.g.Parts[place.Part].Content
-	start := p.text(place.Part).offset(place.Line, place.Col)
+	start := p.text(place.Part).Offset(place.Line, place.Col)
 	if !strings.HasPrefix(content[start:], v.Text) {
 		return nil
 	}

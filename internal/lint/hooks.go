@@ -11,13 +11,14 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/shell"
 	"kopshook.dev/kopshook/internal/source"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // Hook is a hook of a spec with all its bytes.
 type Hook struct {
 	*hookspec.Resolved
-	Source *Text    // of the spec's file; nil when positions inside of scripts are not to be told
-	Images []string // of the instance groups that get the hook, as kops names them
+	Source *sourcemap.Text // of the spec's file; nil when positions inside of scripts are not to be told
+	Images []string        // of the instance groups that get the hook, as kops names them
 }
 
 // CheckHook looks at a hook's scripts, files and drop-ins.
@@ -90,18 +91,18 @@ func (p *hookPass) shell(text string, place func(line, col int) report.Position)
 
 // textPlace finds a place inside of a text of the spec.
 func (p *hookPass) textPlace(field, text string) func(line, col int) report.Position {
-	lines := NewText([]byte(text))
-	where := sync.OnceValue(func() contentMap {
+	lines := sourcemap.New([]byte(text))
+	where := sync.OnceValue(func() sourcemap.Map {
 		if p.h.Source == nil {
 			return nil
 		}
 		key := p.h.Doc.KeyPos(p.h.FieldPath(field))
-		return p.h.Source.mapContent(key.Line, key.Col, text)
+		return p.h.Source.Map(key.Line, key.Col, text)
 	})
 	return func(line, col int) report.Position {
 		pos := p.h.Pos(field)
-		if i, m := lines.offset(line, col), where(); i < len(m) {
-			pos.Line, pos.Col = p.h.Source.place(m[i])
+		if i, m := lines.Offset(line, col), where(); i < len(m) {
+			pos.Line, pos.Col = p.h.Source.Place(m[i])
 		}
 		return pos
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // ignoreMark switches rules off: "# kopshook: ignore=KH012,KH014" on the line of a finding, on the line before it, or
@@ -26,8 +27,8 @@ func (p *pass) ignored(f Finding) bool {
 }
 
 // lineIgnores says whether a comment on a line, or on the one before, switches a rule off.
-func lineIgnores(t *Text, line int, code string) bool {
-	return ignores(t.line(line), code) || ignores(t.line(line-1), code)
+func lineIgnores(t *sourcemap.Text, line int, code string) bool {
+	return ignores(t.Line(line), code) || ignores(t.Line(line-1), code)
 }
 
 func ignores(line, code string) bool {

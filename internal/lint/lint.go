@@ -10,13 +10,14 @@ import (
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // Group is an instance group with the user data that its nodes will get.
 type Group struct {
 	*instancegroups.Group
-	File   string // as the user gave it
-	Source *Text  // of the file; nil when positions inside of parts are not to be told
+	File   string          // as the user gave it
+	Source *sourcemap.Text // of the file; nil when positions inside of parts are not to be told
 	// Parts of the user data, the user's own before kopshook's.
 	Parts []cloudinit.Part
 	// Size of the user data, nil when it is not known.
@@ -119,9 +120,9 @@ type pass struct {
 	opts   Options
 	result *cloudinit.Result
 	// of each part, made when a place in it is asked for
-	maps   []contentMap
+	maps   []sourcemap.Map
 	mapped []bool
-	texts  []*Text
+	texts  []*sourcemap.Text
 	items  []int // see item
 	found  []Finding
 
@@ -144,7 +145,7 @@ func readPass(g *Group, opts Options) *pass {
 
 func newPass(g *Group) *pass {
 	n := len(g.Parts)
-	return &pass{g: g, maps: make([]contentMap, n), mapped: make([]bool, n), texts: make([]*Text, n)}
+	return &pass{g: g, maps: make([]sourcemap.Map, n), mapped: make([]bool, n), texts: make([]*sourcemap.Text, n)}
 }
 
 // theirs says whether a part is the user's own.
@@ -184,7 +185,7 @@ func (p *pass) place(at cloudinit.At) report.Position {
 	}
 	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", p.item(at.Part), "content")
 	if offset, ok := p.offset(at); ok {
-		pos.Line, pos.Col = p.g.Source.place(offset)
+		pos.Line, pos.Col = p.g.Source.Place(offset)
 	}
 	return pos
 }
@@ -207,13 +208,13 @@ func (p *pass) offset(at cloudinit.At) (int, bool) {
 	if !p.mapped[at.Part] {
 		p.mapped[at.Part] = true
 		line, col := p.g.Position("spec", "additionalUserData", p.item(at.Part), "content")
-		p.maps[at.Part] = p.g.Source.mapContent(line, col, content)
+		p.maps[at.Part] = p.g.Source.Map(line, col, content)
 	}
 	m := p.maps[at.Part]
 	if m == nil || at.Line == 0 {
 		return 0, false
 	}
-	i := p.text(at.Part).offset(at.Line, at.Col)
+	i := p.text(at.Part).Offset(at.Line, at.Col)
 	if i >= len(m) {
 		return 0, false
 	}
@@ -221,9 +222,9 @@ func (p *pass) offset(at cloudinit.At) (int, bool) {
 }
 
 // text returns the content of a part.
-func (p *pass) text(part int) *Text {
+func (p *pass) text(part int) *sourcemap.Text {
 	if p.texts[part] == nil {
-		p.texts[part] = NewText([]byte(p.g.Parts[part].Content))
+		p.texts[part] = sourcemap.New([]byte(p.g.Parts[part].Content))
 	}
 	return p.texts[part]
 }

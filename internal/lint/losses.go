@@ -7,6 +7,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // checkLosses says what the model of cloud-init says is lost.
@@ -99,7 +100,7 @@ func (p *pass) lostPart(l cloudinit.Loss) {
 func firstNotASCII(content string, fallback cloudinit.At) cloudinit.At {
 	for i, c := range content {
 		if c >= 0x80 && c < 0x100 {
-			line, col := NewText([]byte(content)).place(i)
+			line, col := sourcemap.New([]byte(content)).Place(i)
 			return at(fallback.Part, line, col)
 		}
 	}
@@ -107,7 +108,7 @@ func firstNotASCII(content string, fallback cloudinit.At) cloudinit.At {
 }
 
 func charAt(content string, place cloudinit.At) string {
-	for _, c := range content[NewText([]byte(content)).offset(place.Line, place.Col):] {
+	for _, c := range content[sourcemap.New([]byte(content)).Offset(place.Line, place.Col):] {
 		return fmt.Sprintf("%q", c)
 	}
 	return ""
@@ -155,7 +156,7 @@ func (p *pass) quoteItem(place cloudinit.At) []Edit {
 		return nil
 	}
 	content := p.g.Parts[place.Part].Content
-	start := p.text(place.Part).offset(place.Line, place.Col)
+	start := p.text(place.Part).Offset(place.Line, place.Col)
 	text, _, _ := strings.Cut(content[start:], "\n")
 	if text == "" || strings.ContainsAny(text[:1], "{[&*!|>'\"") || strings.Contains(text, " #") || strings.HasSuffix(text, ":") {
 		return nil
@@ -194,10 +195,10 @@ func (p *pass) dropLines(part, end int) []Edit {
 		return nil
 	}
 	for i := range edits {
-		e := &edits[i]
-		if p.g.Source.data[e.Start] == '\n' { // a block: whole lines
-			e.Start = bytes.LastIndexByte(p.g.Source.data[:e.Start], '\n') + 1
-			e.End = bytes.LastIndexByte(p.g.Source.data[:e.End], '\n') + 1
+		e, data := &edits[i], p.g.Source.Bytes()
+		if data[e.Start] == '\n' { // a block: whole lines
+			e.Start = bytes.LastIndexByte(data[:e.Start], '\n') + 1
+			e.End = bytes.LastIndexByte(data[:e.End], '\n') + 1
 		}
 	}
 	return edits

@@ -74,7 +74,7 @@ func (p *pass) checkBytes(i int, part cloudinit.Part) {
 	if cr < 0 {
 		return
 	}
-	line, col := p.text(i).place(cr)
+	line, col := p.text(i).Place(cr)
 	opts := []option{wholePart(i)}
 	message := fmt.Sprintf("part %q has lines that end in CRLF", part.Name)
 	first, _, _ := strings.Cut(content, "\n")

@@ -19,6 +19,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/sourcemap"
 	"kopshook.dev/kopshook/templates"
 )
 
@@ -154,11 +155,11 @@ func lintExample(t *testing.T, text string) []Finding {
 			g.SetUserData(planned(t, docs, g))
 			for _, d := range docs {
 				for _, h := range d.Resolve(hookspec.Group{Name: g.Name}) {
-					found = append(found, CheckCloud(&Hook{Resolved: &h, Source: NewText(data)}, budget.CloudOf(g.Object, nil))...)
+					found = append(found, CheckCloud(&Hook{Resolved: &h, Source: sourcemap.New(data)}, budget.CloudOf(g.Object, nil))...)
 				}
 			}
 		}
-		l := &Group{Group: g, File: name, Source: NewText(data)}
+		l := &Group{Group: g, File: name, Source: sourcemap.New(data)}
 		for _, p := range g.UserData() {
 			l.Parts = append(l.Parts, cloudinit.Part(p))
 		}
@@ -202,7 +203,7 @@ func lintSpec(t *testing.T, docs []*hookspec.Doc, data []byte, r *report.Report)
 	var found []Finding
 	for _, d := range docs {
 		for _, h := range d.Resolve(hookspec.Group{}) {
-			found = append(found, CheckHook(&Hook{Resolved: &h, Source: NewText(data)})...)
+			found = append(found, CheckHook(&Hook{Resolved: &h, Source: sourcemap.New(data)})...)
 		}
 	}
 	return found

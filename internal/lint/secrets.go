@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // secretPatterns are what secrets look like. They are compiled when they are needed first.
@@ -49,10 +51,10 @@ type secret struct {
 func findSecrets(text string) []secret {
 	var found []secret
 	lines := map[int]bool{}
-	places := NewText([]byte(text))
+	places := sourcemap.New([]byte(text))
 	for _, pattern := range secretPatterns() {
 		for _, m := range pattern.expr.FindAllStringIndex(text, -1) {
-			line, col := places.place(m[0])
+			line, col := places.Place(m[0])
 			if lines[line] || pattern.what == anyPassword && isPlaceholder(text[m[0]:m[1]]) {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // What makes a secret readable, by where it lands.
@@ -75,14 +76,14 @@ func (p *pass) checkOwnSecrets(part int, say func(pos report.Position, s secret,
 	}
 	whole := report.Position{File: p.g.File}
 	whole.Line, whole.Col = p.g.Position("spec", "additionalUserData", fmt.Sprint(item), "content")
-	var m contentMap
+	var m sourcemap.Map
 	if p.g.Source != nil {
-		m = p.g.Source.mapContent(whole.Line, whole.Col, content)
+		m = p.g.Source.Map(whole.Line, whole.Col, content)
 	}
 	place := func(line, col int) report.Position {
 		pos := whole
-		if i := p.text(part).offset(line, col); i < len(m) {
-			pos.Line, pos.Col = p.g.Source.place(m[i])
+		if i := p.text(part).Offset(line, col); i < len(m) {
+			pos.Line, pos.Col = p.g.Source.Place(m[i])
 		}
 		return pos
 	}
@@ -242,9 +243,9 @@ func (p *hookPass) nodePlace(n, key *yaml.Node, line, col int) report.Position {
 	if key == nil || p.h.Source == nil {
 		return pos
 	}
-	m := p.h.Source.mapContent(key.Line, key.Column, n.Value)
-	if i := NewText([]byte(n.Value)).offset(line, col); i < len(m) {
-		pos.Line, pos.Col = p.h.Source.place(m[i])
+	m := p.h.Source.Map(key.Line, key.Column, n.Value)
+	if i := sourcemap.New([]byte(n.Value)).Offset(line, col); i < len(m) {
+		pos.Line, pos.Col = p.h.Source.Place(m[i])
 	}
 	return pos
 }

@@ -8,6 +8,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // Arrival warns of parts of the user's own for which the hooks beside them do not arrive on the nodes: those nodes
@@ -73,8 +74,8 @@ func Twice(out *Output) {
 // lossFinding describes a loss as lint does, at its place in source, the user's file. There is none where a comment of the
 // user's switches off what lint has to say: an image may have more than the model knows of, such as the user that a file is
 // for.
-func lossFinding(g *Group, parts []cloudinit.Part, loss *cloudinit.Loss, source *lint.Text) (report.Finding, bool) {
-	lintErrors := func(source *lint.Text) []lint.Finding {
+func lossFinding(g *Group, parts []cloudinit.Part, loss *cloudinit.Loss, source *sourcemap.Text) (report.Finding, bool) {
+	lintErrors := func(source *sourcemap.Text) []lint.Finding {
 		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: source, Parts: parts}
 		return slices.DeleteFunc(lint.Check(l, lint.Options{}), func(f lint.Finding) bool {
 			return f.Severity != report.Error || f.Col == 0 // hooks have no place in the file

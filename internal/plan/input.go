@@ -9,6 +9,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
 // File is a file with hook specs, kops manifests, or both.
@@ -26,7 +27,7 @@ type Input struct {
 	Sources   map[string][]byte // bytes by file name, for snippets
 	Report    report.Report     // what is wrong in them
 
-	texts map[string]*lint.Text // see Text
+	texts map[string]*sourcemap.Text // see Text
 
 	// Other reads documents of further kinds and returns how many there are. It may be nil.
 	Other func(name string, data []byte, r *report.Report) int
@@ -41,13 +42,13 @@ func (in *Input) Read(files ...File) {
 }
 
 // Text returns a file that was read, for lint to find places in; nil where there is none of that name.
-func (in *Input) Text(name string) *lint.Text {
+func (in *Input) Text(name string) *sourcemap.Text {
 	t, ok := in.texts[name]
 	if !ok {
 		if in.texts == nil {
-			in.texts = map[string]*lint.Text{}
+			in.texts = map[string]*sourcemap.Text{}
 		}
-		t = lint.NewText(in.Sources[name])
+		t = sourcemap.New(in.Sources[name])
 		in.texts[name] = t
 	}
 	return t

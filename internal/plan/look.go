@@ -14,6 +14,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/sourcemap"
 	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -69,7 +70,7 @@ func (l *Looker) Look(g *Group) (*Look, error) {
 }
 
 // Text returns a file of Input; nil without one.
-func (l *Looker) Text(name string) *lint.Text {
+func (l *Looker) Text(name string) *sourcemap.Text {
 	if l.Input == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package lint
+package sourcemap
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestMapContent holds what mapContent says against the bytes of the file.
-func TestMapContent(t *testing.T) {
+// TestMap holds what of says against the bytes of the file.
+func TestMap(t *testing.T) {
 	for _, c := range []struct{ name, src string }{
 		{"block", "content: |\n  #!/bin/sh\n\n    indented\n  é X\n"},
 		{"block with a header", "content: !!str |2-\n    two more\n  X\n"},
@@ -38,7 +38,7 @@ func TestMapContent(t *testing.T) {
 			if key > 0 && src[key-1] == '"' {
 				key--
 			}
-			m := mapContent(src, key, doc.Content)
+			m := of(src, key, doc.Content)
 			if m == nil {
 				t.Fatalf("no map of %q", doc.Content)
 			}
@@ -52,7 +52,7 @@ func TestMapContent(t *testing.T) {
 	}
 }
 
-func TestMapContentGivesUpRatherThanGuess(t *testing.T) {
+func TestAMapGivesUpRatherThanGuess(t *testing.T) {
 	for _, c := range []struct{ name, src, content string }{
 		{"folded", "content: >\n  a\n  b\n", "a b\n"},
 		{"alias", "content: *x\n", "text"},
@@ -60,7 +60,7 @@ func TestMapContentGivesUpRatherThanGuess(t *testing.T) {
 		{"nothing", "content:\n", "a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if m := mapContent([]byte(c.src), 0, c.content); m != nil {
+			if m := of([]byte(c.src), 0, c.content); m != nil {
 				t.Errorf("got %v", m)
 			}
 		})
@@ -68,24 +68,24 @@ func TestMapContentGivesUpRatherThanGuess(t *testing.T) {
 }
 
 func TestOffsets(t *testing.T) {
-	src := NewText([]byte("a\nüb\n\nc"))
+	src := New([]byte("a\nüb\n\nc"))
 	for _, c := range []struct{ line, col, offset int }{{1, 1, 0}, {2, 1, 2}, {2, 2, 4}, {3, 1, 6}, {4, 1, 7}} {
-		if got := src.offset(c.line, c.col); got != c.offset {
+		if got := src.Offset(c.line, c.col); got != c.offset {
 			t.Errorf("%d:%d is at %d, want %d", c.line, c.col, got, c.offset)
 		}
-		line, col := src.place(c.offset)
+		line, col := src.Place(c.offset)
 		if diff := cmp.Diff([2]int{c.line, c.col}, [2]int{line, col}); diff != "" {
 			t.Errorf("offset %d:\n%s", c.offset, diff)
 		}
 	}
 }
 
-// FuzzMapContent looks for texts that the map breaks on.
-func FuzzMapContent(f *testing.F) {
+// FuzzMap looks for texts that the map breaks on.
+func FuzzMap(f *testing.F) {
 	f.Add("content: |\n  a\n", "a\n")
 	f.Add("content: \"a\\\n b\"", "ab")
 	f.Fuzz(func(t *testing.T, src, content string) {
-		for _, at := range mapContent([]byte(src), 0, content) {
+		for _, at := range of([]byte(src), 0, content) {
 			if at < 0 || at > len(src) {
 				t.Fatalf("%d is outside of the text", at)
 			}

@@ -1,4 +1,5 @@
-package lint
+// Package sourcemap tells where things in a text that is inside of a YAML or JSON file, such as a script, stand in that file.
+package sourcemap
 
 import (
 	"bytes"
@@ -9,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// contentMap says where each byte of a string that was decoded from YAML or JSON stands in its file: at[i] is the offset
+// Map says where each byte of a string that was decoded from YAML or JSON stands in its file: at[i] is the offset
 // of the i-th byte, and at[len] the end. It is nil where that cannot be told for certain.
-type contentMap []int
+type Map []int
 
-// mapContent finds content behind the key that stands at an offset of src. It checks each byte, so a scalar that is
+// of finds content behind the key that stands at an offset of src. It checks each byte, so a scalar that is
 // written in a way it does not know gives nil, never a wrong place.
-func mapContent(src []byte, key int, content string) contentMap {
+func of(src []byte, key int, content string) Map {
 	start := valueAfter(src, key)
 	if start < 0 || start >= len(src) {
 		return nil
@@ -63,8 +64,8 @@ func valueAfter(src []byte, key int) int {
 	return -1
 }
 
-func run(start, n int) contentMap {
-	m := make(contentMap, n+1)
+func run(start, n int) Map {
+	m := make(Map, n+1)
 	for i := range m {
 		m[i] = start + i
 	}
@@ -72,8 +73,8 @@ func run(start, n int) contentMap {
 }
 
 // mapBlock maps a literal block: its lines are those of the file without their indentation.
-func mapBlock(src []byte, start int, content string) contentMap {
-	m := make(contentMap, 0, len(content)+1)
+func mapBlock(src []byte, start int, content string) Map {
+	m := make(Map, 0, len(content)+1)
 	at := start + bytes.IndexByte(src[start:], '\n') + 1
 	if at == start {
 		return nil
@@ -112,8 +113,8 @@ func mapBlock(src []byte, start int, content string) contentMap {
 }
 
 // mapSingle maps a scalar in single quotes on one line.
-func mapSingle(src []byte, at int, content string) contentMap {
-	m := make(contentMap, 0, len(content)+1)
+func mapSingle(src []byte, at int, content string) Map {
+	m := make(Map, 0, len(content)+1)
 	for i := range len(content) {
 		if at >= len(src) || src[at] != content[i] {
 			return nil
@@ -128,8 +129,8 @@ func mapSingle(src []byte, at int, content string) contentMap {
 }
 
 // mapDouble maps a scalar in double quotes, of YAML or JSON.
-func mapDouble(src []byte, at int, content string) contentMap {
-	m := make(contentMap, 0, len(content)+1)
+func mapDouble(src []byte, at int, content string) Map {
+	m := make(Map, 0, len(content)+1)
 	for i := 0; i < len(content); {
 		text, n := decodeDouble(src[at:])
 		if n == 0 {
@@ -196,8 +197,8 @@ type Text struct {
 	lines func() []int // offsets
 }
 
-// NewText returns data with its lines, nil for nil.
-func NewText(data []byte) *Text {
+// New returns data with its lines, nil for nil.
+func New(data []byte) *Text {
 	if data == nil {
 		return nil
 	}
@@ -212,8 +213,11 @@ func NewText(data []byte) *Text {
 	})}
 }
 
-// offset of a line and column, both from 1, the column in characters.
-func (t *Text) offset(line, col int) int {
+// Bytes returns the text, which must not be changed.
+func (t *Text) Bytes() []byte { return t.data }
+
+// Offset of a line and column, both from 1, the column in characters.
+func (t *Text) Offset(line, col int) int {
 	lines := t.lines()
 	if line > len(lines) {
 		return len(t.data)
@@ -226,24 +230,24 @@ func (t *Text) offset(line, col int) int {
 	return at
 }
 
-// mapContent finds content behind the key at a line and column.
-func (t *Text) mapContent(line, col int, content string) contentMap {
-	return mapContent(t.data, t.offset(line, col), content)
+// Map finds content behind the key at a line and column.
+func (t *Text) Map(line, col int, content string) Map {
+	return of(t.data, t.Offset(line, col), content)
 }
 
-// place is the opposite of offset.
-func (t *Text) place(offset int) (line, col int) {
+// Place is the opposite of Offset.
+func (t *Text) Place(offset int) (line, col int) {
 	offset = min(offset, len(t.data))
 	lines := t.lines()
 	line = sort.SearchInts(lines, offset+1)
 	return line, utf8.RuneCount(t.data[lines[line-1]:offset]) + 1
 }
 
-// line returns a line without its line break, "" where there is none.
-func (t *Text) line(line int) string {
+// Line returns a line without its line break, "" where there is none.
+func (t *Text) Line(line int) string {
 	if line < 1 {
 		return ""
 	}
-	text, _, _ := bytes.Cut(t.data[t.offset(line, 1):], []byte("\n"))
+	text, _, _ := bytes.Cut(t.data[t.Offset(line, 1):], []byte("\n"))
 	return string(text)
 }
