@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -159,43 +161,16 @@ const watchEvery = 15 * time.Second
 // watch prints until all machines that run are nodes. On a terminal it draws the same lines again; elsewhere it prints
 // what has changed.
 func (s *clusterStatus) watch(c *cli.Context) error {
-	terminal := isTerminal(c.App.Writer)
-	drawn := 0
-	before := map[string]string{}
+	tell := s.redraw(c.App.Writer)
+	if screenOf(c.App.Writer).Width == 0 {
+		tell = tellChanges(c.App.Writer)
+	}
 	for {
 		findings, note, err := s.look(c.Context)
 		if err != nil {
 			return err
 		}
-		now := time.Now()
-		if terminal {
-			text := s.text(findings, now)
-			if note != "" {
-				text += "\n" + report.OneLine(note) + "\n"
-			}
-			if drawn > 0 {
-				fmt.Fprintf(c.App.Writer, "\x1b[%dA\x1b[J", drawn)
-			}
-			io.WriteString(c.App.Writer, text)
-			drawn = strings.Count(text, "\n")
-		} else {
-			for _, f := range findings {
-				hook := ""
-				if r := f.Reason(); r != nil {
-					hook = r.Hook + " " + string(r.State)
-				}
-				if key := string(f.Verdict) + hook; before[f.ID] != key {
-					before[f.ID] = key
-					says := f.Says(now)
-					if f.Verdict == machines.IsNode {
-						says = "is node " + f.Node
-					} else if r := f.Reason(); r != nil {
-						says = r.Hook + " " + says
-					}
-					fmt.Fprintf(c.App.Writer, "%s %s %s: %s\n", now.UTC().Format(time.TimeOnly+"Z"), printable(f.InstanceGroup), printable(f.ID), printable(says))
-				}
-			}
-		}
+		tell(findings, report.OneLine(note), time.Now())
 		waiting := slices.ContainsFunc(findings, func(f machines.Finding) bool {
 			return f.Verdict != machines.IsNode && f.Verdict != machines.Stopped
 		})
@@ -206,6 +181,66 @@ func (s *clusterStatus) watch(c *cli.Context) error {
 		case <-time.After(watchEvery):
 		case <-c.Context.Done():
 			return context.Cause(c.Context)
+		}
+	}
+}
+
+type teller func(findings []machines.Finding, note string, now time.Time)
+
+// redraw draws on a terminal, over what it drew before.
+func (s *clusterStatus) redraw(w io.Writer) teller {
+	drawn := 0
+	return func(findings []machines.Finding, note string, now time.Time) {
+		text := s.text(findings, now)
+		if note != "" {
+			text += "\n" + note + "\n"
+		}
+		if drawn > 0 {
+			fmt.Fprintf(w, "\x1b[%dA\x1b[J", drawn)
+		}
+		io.WriteString(w, text)
+		drawn = rows(text, screenOf(w).Width)
+	}
+}
+
+// rows is how many rows of a terminal the lines of a text take.
+func rows(text string, width int) int {
+	n := 0
+	for line := range strings.Lines(text) {
+		n += 1 + max(0, utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))-1)/width
+	}
+	return n
+}
+
+// tellChanges prints a line for each machine that has come further, or is gone.
+func tellChanges(w io.Writer) teller {
+	before, noted := map[string]string{}, ""
+	return func(findings []machines.Finding, note string, now time.Time) {
+		clock := now.UTC().Format(time.TimeOnly + "Z")
+		if note != noted && note != "" {
+			fmt.Fprintf(w, "%s %s\n", clock, note)
+		}
+		noted = note
+		there := map[string]bool{}
+		for _, f := range findings {
+			there[f.ID] = true
+			key, says := string(f.Verdict), f.Says(now)
+			if r := f.Reason(); r != nil {
+				key = fmt.Sprint(key, r.Hook, r.State, r.Attempts)
+				says = r.Hook + " " + says
+			} else if f.Verdict == machines.IsNode {
+				says = "is node " + f.Node
+			}
+			if before[f.ID] != key {
+				before[f.ID] = key
+				fmt.Fprintf(w, "%s %s %s: %s\n", clock, printable(f.InstanceGroup), printable(f.ID), printable(says))
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(before)) {
+			if !there[id] {
+				delete(before, id)
+				fmt.Fprintf(w, "%s %s: is gone\n", clock, printable(id))
+			}
 		}
 	}
 }

@@ -15,6 +15,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kopshook.dev/kopshook/internal/machines"
+	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 const clusterOnAWS = `apiVersion: kops.k8s.io/v1alpha2
@@ -134,6 +139,40 @@ func TestWatchEndsWhenAllMachinesThatRunAreNodes(t *testing.T) {
 	}
 	if code := Run(context.Background(), []string{"kopshook", "status", "--cluster", "main.example.com", "--state", store, "--watch", "-g", "nodes"}, strings.NewReader(""), &stdout, &stderr); code != 0 {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout.String(), stderr.String())
+	}
+}
+
+// TestWatchTellsWhatHasChanged, and on a terminal draws over all rows that it took, also those of long lines.
+func TestWatchTellsWhatHasChanged(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 22, 3, minute, 0, 0, time.UTC) }
+	machine := func(id string, v machines.Verdict, hooks ...nodestatus.Status) machines.Finding {
+		return machines.Finding{Machine: machines.Machine{ID: id, InstanceGroup: "nodes"}, Verdict: v, Hooks: hooks}
+	}
+	driver := nodestatus.Status{Hook: "driver", State: nodestatus.Running, Attempts: 1, StartedAt: at(0)}
+	failed := driver
+	failed.State, failed.Reason = nodestatus.Failed, "script: exit status 7"
+	node := machine("i-b", machines.IsNode)
+	node.Node = "n1"
+	var b strings.Builder
+	tell := tellChanges(&b)
+	tell([]machines.Finding{machine("i-a", machines.Running, driver), machine("i-b", machines.Unknown)}, "the API server does not answer", at(1))
+	tell([]machines.Finding{machine("i-a", machines.Running, driver), node}, "the API server does not answer", at(2))
+	tell([]machines.Finding{machine("i-a", machines.Failed, failed), node}, "", at(3))
+	tell([]machines.Finding{node}, "", at(4))
+	want := `03:01:00Z the API server does not answer
+03:01:00Z nodes i-a: driver running, attempt 1, for 60s
+03:01:00Z nodes i-b: the console says nothing of hooks, or is still empty
+03:02:00Z nodes i-b: is node n1
+03:03:00Z nodes i-a: driver failed after 1 attempt: script: exit status 7
+03:04:00Z i-a: is gone
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for text, want := range map[string]int{"": 0, "a\n": 1, "\n\n": 2, strings.Repeat("x", 80) + "\n": 1, strings.Repeat("é", 81) + "\nb\n": 3} {
+		if got := rows(text, 80); got != want {
+			t.Errorf("%q takes %d rows, want %d", text, got, want)
+		}
 	}
 }
 
