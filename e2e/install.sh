@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what tests take, on Debian and Ubuntu, as root: those that boot nodes; with "vm" also in virtual machines, with
-# "kops" also in a real kops cluster; with "apiserver" those of a control plane without nodes.
+# "kops" also in a real kops cluster; with "apiserver" those of a control plane without nodes; with "browser" those that look
+# at pages.
 set -eu
 need=
 want() { # PROGRAM-OR-FILE PACKAGE
@@ -40,6 +41,13 @@ case ${1:-} in
     control_plane
     want promtool prometheus
     want npm npm
+    ;;
+  browser)
+    want pdftotext poppler-utils
+    want npm npm
+    # Ubuntu has it as a snap alone, which containers cannot run: the tests say that they look at nothing then
+    command -v chromium > /dev/null 2>&1 || apt-get -qq update || :
+    ! apt-cache show chromium > /dev/null 2>&1 || want chromium chromium
     ;;
   *)
     echo "e2e/install.sh: unknown: $1" >&2

@@ -25,13 +25,13 @@ table{border-collapse:collapse;width:100%;font-size:13.5px}
 th,td{text-align:left;vertical-align:top;padding:6px 14px 6px 0;border-bottom:1px solid var(--line)}
 th{color:var(--soft);font-weight:600}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
-td code,td a,h1,h2,p{overflow-wrap:anywhere}td:last-child code{overflow-wrap:break-word}
-h1{font-size:22px;margin:28px 0 8px}.verdict{font-weight:650;margin:4px 0}a{color:inherit}.narrow{display:none}
+td code,td a,h1,h2,p{overflow-wrap:anywhere}td:last-child code{overflow-wrap:break-word}td .dir{overflow-wrap:anywhere}
+h1{font-size:22px;margin:28px 0 8px}.verdict{font-weight:650;margin:4px 0}a{color:inherit}.narrow,.print{display:none}
 @media screen and (max-width:720px){.narrow{display:block}section>svg,thead{display:none}nav{padding:8px 14px}.body{padding:0 14px}table,tbody,tr,td{display:block}tr{border-bottom:1px solid var(--line);padding:6px 0}td{border:0;padding:1px 0}td:empty{display:none}}
 .yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.blocks{font-weight:600}.soft{color:var(--soft)}
 details{margin-top:16px;border:1px solid var(--line);border-radius:8px;padding:8px 14px}summary{cursor:pointer;font-weight:600}
 pre{overflow:auto;margin:10px 0 4px}
-@media print{@page{margin:10mm}body{print-color-adjust:exact;-webkit-print-color-adjust:exact}nav,details{display:none}section{max-width:none;margin:0;break-after:page}section:last-child{break-after:auto}section>svg{width:100%;max-height:97vh}.body{break-before:page;padding:0}tr{break-inside:avoid}}`
+@media print{@page{margin:10mm}body{print-color-adjust:exact;-webkit-print-color-adjust:exact}nav,details{display:none}section{max-width:none;margin:0;break-after:page}section:last-child{break-after:auto}section>svg{width:100%;max-height:97vh}.body{break-before:page;padding:0}.print{display:table-row}tr{break-inside:avoid}}`
 
 // HTML prints one page with everything about all instance groups. It needs no network.
 func HTML(w io.Writer, all []*Timeline) error {
@@ -123,10 +123,21 @@ func clean2(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// placeHTML is a place that is broken in its folders, never in the number of its line.
+func placeHTML(place string) string {
+	i := strings.LastIndex(place, "/") + 1
+	folder, file := html.EscapeString(clean(place[:i])), html.EscapeString(clean(place[i:]))
+	if folder == "" {
+		return file
+	}
+	return `<span class="dir">` + strings.ReplaceAll(folder, "/", "/<wbr>") + "</span>" + file
+}
+
 // stepTable says what the picture says, in full and for searching.
 func stepTable(b *strings.Builder, t *Timeline) {
 	fmt.Fprintf(b, "<h2>%s: step by step</h2>\n", escaped(t.title()))
-	b.WriteString("<table>\n<thead><tr><th>stage</th><th>step</th><th>whose</th><th>when</th><th>if it fails</th><th>where</th></tr></thead>\n<tbody>\n")
+	printed := fmt.Sprintf("<tr class=\"print\"><th colspan=\"6\">%s</th></tr>", escaped(t.title())) // on each page of paper
+	b.WriteString("<table>\n<thead>" + printed + "<tr><th>stage</th><th>step</th><th>whose</th><th>when</th><th>if it fails</th><th>where</th></tr></thead>\n<tbody>\n")
 	for _, s := range t.Stages {
 		for i, st := range s.Steps {
 			stage := ""
@@ -152,7 +163,7 @@ func stepTable(b *strings.Builder, t *Timeline) {
 				name += "<br><span class=\"soft\">" + html.EscapeString(clean(st.Also)) + "</span>"
 			}
 			fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td class=\"%s\">%s</td><td>%s</td><td%s>%s</td><td><code>%s</code></td></tr>\n",
-				html.EscapeString(stage), name, st.Owner, st.Owner, when, class, html.EscapeString(clean(st.Fails)), html.EscapeString(clean(st.Place)))
+				html.EscapeString(stage), name, st.Owner, st.Owner, when, class, html.EscapeString(clean(st.Fails)), placeHTML(st.Place))
 		}
 	}
 	b.WriteString("</tbody>\n</table>\n")
@@ -160,9 +171,9 @@ func stepTable(b *strings.Builder, t *Timeline) {
 		return
 	}
 	fmt.Fprintf(b, "<h2 class=\"bad\">%s: lost or changed</h2>\n", escaped(t.title()))
-	b.WriteString("<table>\n<thead><tr><th>what</th><th>why</th><th>where</th></tr></thead>\n<tbody>\n")
+	b.WriteString("<table>\n<thead>" + printed + "<tr><th>what</th><th>why</th><th>where</th></tr></thead>\n<tbody>\n")
 	for _, l := range t.Lost {
-		fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td><code>%s</code></td></tr>\n", html.EscapeString(clean(l.What)), html.EscapeString(clean(l.Why)), html.EscapeString(clean(l.Place)))
+		fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td><code>%s</code></td></tr>\n", html.EscapeString(clean(l.What)), html.EscapeString(clean(l.Why)), placeHTML(l.Place))
 	}
 	b.WriteString("</tbody>\n</table>\n")
 }

@@ -90,7 +90,7 @@ func flowchart(b *strings.Builder, t *Timeline) {
 	b.WriteString("flowchart TB\n")
 	first, last := map[string]string{}, map[string]string{}
 	nodeup := ""
-	var beside []string
+	var beside, never []string
 	n := 0
 	for _, s := range t.Stages {
 		fmt.Fprintf(b, "  subgraph %s[%q]\n", strings.ReplaceAll(s.ID, "-", ""), mermaidText(s.Title))
@@ -103,7 +103,8 @@ func flowchart(b *strings.Builder, t *Timeline) {
 			case st.Beside:
 				beside = append(beside, id)
 				continue
-			case st.Never: // nothing leads there
+			case st.Never:
+				never = append(never, id)
 				continue
 			case previous != "":
 				fmt.Fprintf(b, "    %s --> %s\n", previous, id)
@@ -131,6 +132,13 @@ func flowchart(b *strings.Builder, t *Timeline) {
 	}
 	for _, id := range beside {
 		arrow(nodeup, id, "-. beside nodeup .->")
+	}
+	for i, id := range never { // nothing leads there
+		if i == 0 {
+			arrow(before, id, "-. never .-x")
+		} else {
+			arrow(never[i-1], id, "-.-")
+		}
 	}
 	if first[StageNodeup] != "" {
 		gate := nodeup
