@@ -25,6 +25,12 @@ import (
 // others are metrics as kube-state-metrics and cluster-autoscaler have them.
 const others = `kube_node_info{node="sick-0"} 1
 kube_node_info{node="mute-0"} 1
+kube_pod_info{namespace="kube-system",pod="kopshook-workers-x2x4x",node="sick-0"} 1
+kube_pod_created{namespace="kube-system",pod="kopshook-workers-x2x4x"} 1.764e+09
+kube_pod_status_ready_time{namespace="kube-system",pod="kopshook-workers-x2x4x"} 1.764000042e+09
+kube_pod_info{namespace="kube-system",pod="kopshook-status-y3y5y",node="sick-0"} 1
+kube_pod_created{namespace="kube-system",pod="kopshook-status-y3y5y"} 1.764e+09
+kube_pod_status_ready_time{namespace="kube-system",pod="kopshook-status-y3y5y"} 1.764000001e+09
 kube_daemonset_status_number_unavailable{namespace="kube-system",daemonset="kopshook-workers"} 3
 kube_daemonset_status_updated_number_scheduled{namespace="kube-system",daemonset="kopshook-workers"} 5
 kube_daemonset_status_desired_number_scheduled{namespace="kube-system",daemonset="kopshook-workers"} 10
@@ -125,13 +131,14 @@ scrape_configs:
 		"Failed hooks by node, and for how long":    "{hook=raid node=sick-0} some seconds",
 		"Nodes on which a hook has failed, by hook": "{hook=driver} 0, {hook=logs} 0, {hook=raid} 1",
 		"Nodes that do not report":                  "", "Machines that are not nodes": "", "Pods of daemon hooks that are not ready": "",
-		"Rollout of daemon hooks: nodes that have the newest": "",
+		"Rollout of daemon hooks: nodes that have the newest": "", "How long daemon hooks took, by node": "",
 	}
 	becomes(asIs, want)
 	there.Store(true)
 	want["Nodes that do not report"] = "{} 1"
 	want["Machines that are not nodes"] = "{} 3"
 	want["Pods of daemon hooks that are not ready"] = "{} 3"
+	want["How long daemon hooks took, by node"] = "{node=sick-0 pod=kopshook-workers-x2x4x} 42"
 	want["Rollout of daemon hooks: nodes that have the newest"] = "{daemonset=kopshook-workers job=others namespace=kube-system} 0.5"
 	becomes(asIs, want)
 	// and without the addon's metrics
