@@ -3,9 +3,12 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -38,6 +41,12 @@ func TestInterruptedBootLeavesNothing(t *testing.T) {
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s is left: %v", dir, err)
 	}
+	nothingIn(t, dir)
+}
+
+// nothingIn wants no mount and no process that has to do with a folder.
+func nothingIn(t *testing.T, dir string) {
+	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +63,55 @@ func TestInterruptedBootLeavesNothing(t *testing.T) {
 			t.Errorf("a process is left: %q", line)
 		}
 	}
+}
+
+// The same, for whoever stops kopshook try with Ctrl-C.
+func TestInterruptedTryLeavesNothing(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, tmp := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		"hooks.yaml": "apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata: {name: a}\nspec:\n  runtime: v1\n  selector: {}\n  hooks:\n  - {name: slow, timeout: 10m, script: \"#!/bin/sh\\nsleep 500\\n\"}\n",
+		"ig.yaml":    "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\n  labels: {kops.k8s.io/cluster: a.example.com}\nspec:\n  role: Node\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(self, "kopshook", "try", "hooks.yaml", "ig.yaml")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+tmp)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "slow") && strings.Contains(lines.Text(), "start") {
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	start := time.Now()
+	rest, _ := io.ReadAll(out)
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 || time.Since(start) > time.Minute {
+		t.Errorf("exit code %d after %s: %s%s", code, time.Since(start), said.String(), rest)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	nothingIn(t, tmp)
 }
 
 // A node that does not settle is reported with what it still had to do.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,7 +28,7 @@ func withoutRoutes(t *testing.T, dir string, args ...string) (code, tried int, s
 	const script = `out=$1; shift; timeout 10 "$@"; code=$?; cat /proc/net/snmp /proc/net/snmp6 > "$out"; exit $code`
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh", counters, self, "kopshook"}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	cmd.Env = append(os.Environ(), "HOME="+dir, "EDITOR=true", "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	out, err := cmd.CombinedOutput()
 	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
@@ -76,6 +78,14 @@ func sentPackets(t *testing.T, counters string) int {
 
 // With --offline no packet is tried, whatever names a source; without it, one is.
 func TestOfflineTriesNoPacket(t *testing.T) {
+	covered := map[string]bool{}
+	defer func() {
+		for _, command := range offlineCommands(t) {
+			if !covered[command] {
+				t.Errorf("%s --offline is not tried", command)
+			}
+		}
+	}()
 	for name, source := range map[string]string{
 		"an address":     "https://192.0.2.1/x.sh",
 		"a name":         "https://hooks.example.com/x.sh",
@@ -91,9 +101,16 @@ func TestOfflineTriesNoPacket(t *testing.T) {
 			for file, text := range map[string]string{
 				"hooks.yaml": "apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata: {name: a}\nspec:\n  selector: {}\n  hooks:\n" +
 					fmt.Sprintf("  - {name: a, source: %q}\n", source),
+				"daemon.yaml": "apiVersion: kopshook.dev/v1alpha1\nkind: InstanceGroupHooks\nmetadata: {name: a}\nspec:\n  selector: {}\n  hooks:\n" +
+					fmt.Sprintf("  - {name: a, phase: daemon, source: %q}\n", source),
+				"around.yaml": "apiVersion: kopshook.dev/v1alpha1\nkind: ClusterHooks\nmetadata: {name: a}\nspec:\n  selector: {}\n  hooks:\n" +
+					fmt.Sprintf("  - {name: a, on: [before-upgrade], source: %q}\n", source),
+				"kops": "#!/bin/sh\n",
+				"own.yaml": "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\n  labels: {kops.k8s.io/cluster: a.example.com}\nspec:\n  role: Node\n" +
+					"  additionalUserData:\n  - {name: 00-a.sh, type: text/x-shellscript, content: \"#!/bin/sh\\n\"}\n",
 				"ig.yaml": "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\n  labels: {kops.k8s.io/cluster: a.example.com}\nspec:\n  role: Node\n",
 			} {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -103,10 +120,22 @@ func TestOfflineTriesNoPacket(t *testing.T) {
 				{"merge", "-f", "hooks.yaml", "ig.yaml"},
 				{"lint", "hooks.yaml", "ig.yaml"},
 				{"vendor", "-f", "hooks.yaml", "vendor"},
+				{"render", "hooks.yaml", "ig.yaml"}, {"explain", "hooks.yaml", "ig.yaml"}, {"list", "hooks.yaml", "ig.yaml"},
+				{"diff", "hooks.yaml", "ig.yaml"}, {"check", "hooks.yaml", "ig.yaml"}, {"fit", "hooks.yaml", "ig.yaml"},
+				{"try", "hooks.yaml", "ig.yaml"}, {"bake", "hooks.yaml", "ig.yaml"}, {"push", "hooks.yaml", "ig.yaml"},
+				{"edit", "-f", "hooks.yaml", "ig.yaml"}, {"adopt", "-f", "hooks.yaml", "-w", "own.yaml"},
+				{"addon", "-o", "-", "--cluster", "a.example.com", "daemon.yaml"},
+				{"exec", "around.yaml", "--", "./kops", "upgrade", "cluster", "a.example.com", "--yes"},
 			} {
-				code, tried, said := withoutRoutes(t, dir, append(args, "--offline")...)
-				if code != 2 || tried != 0 || args[0] == "lock" && !strings.Contains(said, "which --offline forbids") {
-					t.Errorf("%s --offline: exit code %d, %d packets were tried: %s", strings.Join(args, " "), code, tried, said)
+				offline := slices.Insert(slices.Clone(args), 1, "--offline")
+				code, tried, said := withoutRoutes(t, dir, offline...)
+				covered[args[0]] = true
+				want := 2
+				if args[0] == "exec" {
+					want = 125
+				}
+				if code != want || tried != 0 || args[0] == "lock" && !strings.Contains(said, "which --offline forbids") {
+					t.Errorf("%s: exit code %d, %d packets were tried: %s", strings.Join(offline, " "), code, tried, said)
 				}
 			}
 			if _, tried, said := withoutRoutes(t, dir, "lock", "-f", "hooks.yaml"); tried == 0 {
@@ -114,4 +143,30 @@ func TestOfflineTriesNoPacket(t *testing.T) {
 			}
 		})
 	}
+}
+
+// offlineCommands are the commands that have --offline, by their help.
+func offlineCommands(t *testing.T) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	help := func(args ...string) string {
+		out, err := exec.Command(self, append([]string{"kopshook"}, args...)...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^   ([a-z]+)  `).FindAllStringSubmatch(help("--help"), -1) {
+		if strings.Contains(help(m[1], "--help"), "--offline") {
+			names = append(names, m[1])
+		}
+	}
+	if len(names) < 10 {
+		t.Errorf("only %q have --offline: is the help read rightly?", names)
+	}
+	return names
 }
