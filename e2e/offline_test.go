@@ -25,7 +25,7 @@ func withoutRoutes(t *testing.T, dir string, args ...string) (code, tried int, s
 		t.Fatal(err)
 	}
 	counters := filepath.Join(t.TempDir(), "counters")
-	const script = `out=$1; shift; timeout 10 "$@"; code=$?; cat /proc/net/snmp /proc/net/snmp6 > "$out"; exit $code`
+	const script = `out=$1; shift; timeout 5 "$@"; code=$?; cat /proc/net/snmp /proc/net/snmp6 > "$out"; exit $code`
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "sh", counters, self, "kopshook"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "EDITOR=true", "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
@@ -105,7 +105,7 @@ func TestOfflineTriesNoPacket(t *testing.T) {
 					fmt.Sprintf("  - {name: a, phase: daemon, source: %q}\n", source),
 				"around.yaml": "apiVersion: kopshook.dev/v1alpha1\nkind: ClusterHooks\nmetadata: {name: a}\nspec:\n  selector: {}\n  hooks:\n" +
 					fmt.Sprintf("  - {name: a, on: [before-upgrade], source: %q}\n", source),
-				"kops": "#!/bin/sh\n",
+				"kops": "#!/bin/sh\necho '{\"kind\": \"Cluster\", \"metadata\": {\"name\": \"a.example.com\"}}'\n",
 				"own.yaml": "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\n  labels: {kops.k8s.io/cluster: a.example.com}\nspec:\n  role: Node\n" +
 					"  additionalUserData:\n  - {name: 00-a.sh, type: text/x-shellscript, content: \"#!/bin/sh\\n\"}\n",
 				"ig.yaml": "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\n  labels: {kops.k8s.io/cluster: a.example.com}\nspec:\n  role: Node\n",
@@ -130,11 +130,7 @@ func TestOfflineTriesNoPacket(t *testing.T) {
 				offline := slices.Insert(slices.Clone(args), 1, "--offline")
 				code, tried, said := withoutRoutes(t, dir, offline...)
 				covered[args[0]] = true
-				want := 2
-				if args[0] == "exec" {
-					want = 125
-				}
-				if code != want || tried != 0 || args[0] == "lock" && !strings.Contains(said, "which --offline forbids") {
+				if code != 2 || tried != 0 || args[0] == "lock" && !strings.Contains(said, "which --offline forbids") {
 					t.Errorf("%s: exit code %d, %d packets were tried: %s", strings.Join(offline, " "), code, tried, said)
 				}
 			}
