@@ -168,16 +168,24 @@ func (e *ec2Error) patience() bool {
 }
 
 func (c *awsCloud) call(ctx context.Context, action string, form url.Values, answer any) error {
+	err := again(ctx, c.wait, func() error { return c.once(ctx, action, form, answer) }, func(err error) bool {
+		var refused *ec2Error
+		return errors.As(err, &refused) && refused.patience()
+	})
+	return explained(err, action)
+}
+
+// again asks until the answer is there, or is one that patience does not change. A network that fails may work later.
+func again(ctx context.Context, wait func(context.Context, time.Duration) error, ask func() error, patience func(error) bool) error {
 	delay := firstDelay
 	for attempt := 1; ; attempt++ {
-		err := c.once(ctx, action, form, answer)
-		var refused *ec2Error
+		err := ask()
 		var network *url.Error
-		retry := errors.As(err, &refused) && refused.patience() || errors.As(err, &network) && ctx.Err() == nil
+		retry := err != nil && (patience(err) || errors.As(err, &network)) && ctx.Err() == nil
 		if !retry || attempt == attempts {
-			return explained(err, action)
+			return err
 		}
-		if err := c.wait(ctx, delay); err != nil {
+		if err := wait(ctx, delay); err != nil {
 			return err
 		}
 		delay *= 2

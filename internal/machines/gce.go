@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type gceCloud struct {
 	project string
 	list    func(ctx context.Context, each func(gceInstance)) error
 	serial  func(ctx context.Context, zone, name string, start int64) (contents string, next int64, err error)
+	wait    func(context.Context, time.Duration) error
 }
 
 // gceInstance is what matters of an instance.
@@ -44,7 +46,7 @@ func newGCE(ctx context.Context, project string, o Options) (*gceCloud, error) {
 	if err != nil {
 		return nil, report.Hint("run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", "%s", err)
 	}
-	return &gceCloud{project: project,
+	return &gceCloud{project: project, wait: sleep,
 		list: func(ctx context.Context, each func(gceInstance)) error {
 			return service.Instances.AggregatedList(project).MaxResults(500).Pages(ctx, func(page *compute.InstanceAggregatedList) error {
 				for _, scoped := range page.Items {
@@ -81,22 +83,42 @@ func newGCEInstance(i *compute.Instance) gceInstance {
 // pkg/nodeidentity/gce/identify.go:39): a filter of the API cannot name metadata, so all instances of the project are listed.
 func (c *gceCloud) Machines(ctx context.Context, cluster string) ([]Machine, error) {
 	var found []Machine
-	err := c.list(ctx, func(i gceInstance) {
-		if i.metadata["cluster-name"] != cluster {
-			return
-		}
-		launched, _ := time.Parse(time.RFC3339, i.created)
-		found = append(found, Machine{ID: i.name, InstanceGroup: i.metadata["kops-k8s-io-instance-group-name"], Zone: i.zone,
-			State: strings.ToLower(i.status), Launched: launched.UTC(), ProviderID: "gce://" + c.project + "/" + i.zone + "/" + i.name})
-	})
+	err := again(ctx, c.wait, func() error {
+		found = nil
+		return c.list(ctx, func(i gceInstance) {
+			if i.metadata["cluster-name"] != cluster {
+				return
+			}
+			launched, _ := time.Parse(time.RFC3339, i.created)
+			found = append(found, Machine{ID: i.name, InstanceGroup: i.metadata["kops-k8s-io-instance-group-name"], Zone: i.zone,
+				State: strings.ToLower(i.status), Launched: launched.UTC(), ProviderID: "gce://" + c.project + "/" + i.zone + "/" + i.name})
+		})
+	}, gcePatience)
 	return found, gceExplained(err)
+}
+
+// gcePatience says whether the same call may go well a little later.
+func gcePatience(err error) bool {
+	var refused *googleapi.Error
+	if !errors.As(err, &refused) {
+		return false
+	}
+	limited := func(e googleapi.ErrorItem) bool {
+		return e.Reason == "rateLimitExceeded" || e.Reason == "userRateLimitExceeded"
+	}
+	return refused.Code >= 500 || refused.Code == http.StatusTooManyRequests || refused.Code == http.StatusForbidden && slices.ContainsFunc(refused.Errors, limited)
 }
 
 // Console reads the first serial port, page by page: an answer holds at most 1 MiB.
 func (c *gceCloud) Console(ctx context.Context, m Machine) ([]byte, error) {
 	var text []byte
 	for start := int64(0); ; {
-		contents, next, err := c.serial(ctx, m.Zone, m.ID, start)
+		var contents string
+		var next int64
+		err := again(ctx, c.wait, func() (err error) {
+			contents, next, err = c.serial(ctx, m.Zone, m.ID, start)
+			return err
+		}, gcePatience)
 		if err != nil {
 			return nil, gceExplained(err)
 		}
@@ -113,11 +135,13 @@ func gceExplained(err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	switch refused.Code {
-	case http.StatusForbidden:
+	switch {
+	case gcePatience(err):
+		return report.Hint("Google Cloud limits how often a project may ask: try again in a minute", "compute: %s", refused.Message)
+	case refused.Code == http.StatusForbidden:
 		return report.Hint("allow compute.instances.list and compute.instances.getSerialPortOutput (both are in roles/compute.viewer)",
 			"compute: %s", refused.Message)
-	case http.StatusUnauthorized:
+	case refused.Code == http.StatusUnauthorized:
 		return report.Hint("run gcloud auth application-default login", "compute: %s", refused.Message)
 	}
 	return err

@@ -348,3 +348,23 @@ func TestGoogleCloudRefusesWithARemedy(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestGoogleCloudIsAskedAgainWhenItIsBusy: and a machine without output yet has an empty console.
+func TestGoogleCloudIsAskedAgainWhenItIsBusy(t *testing.T) {
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusForbidden} {
+		refusals := 2
+		c := gceAt(t, func(w http.ResponseWriter, r *http.Request) {
+			if refusals--; refusals >= 0 {
+				w.WriteHeader(status)
+				io.WriteString(w, `{"error": {"code": `+fmt.Sprint(status)+`, "message": "Rate Limit Exceeded", "errors": [{"reason": "rateLimitExceeded"}]}}`)
+				return
+			}
+			io.WriteString(w, `{"contents": "", "start": "0", "next": "0"}`)
+		})
+		c.(*gceCloud).wait = func(context.Context, time.Duration) error { return nil }
+		text, err := c.Console(context.Background(), Machine{ID: "nodes-x", Zone: "us-east1-b"})
+		if err != nil || len(text) > 0 {
+			t.Errorf("%d: %q, %v", status, text, err)
+		}
+	}
+}
