@@ -61,3 +61,15 @@ func TestHookAsksForRebootsForEver(t *testing.T) {
 		n.boot(boot.Options{}).blocks().happens("kernel").fails("kopshook-kernel.service")
 	})
 }
+
+// Rule KH017: cloud-init runs scripts once, whatever became of them. A script before nodeup.sh that reboots takes nodeup away.
+func TestARebootBeforeNodeupLosesTheNode(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "trixie", userData(t, script("00-kernel.sh", "/trial/bin/event kernel\nreboot\nsleep 60\n")))
+	first := n.boot(boot.Options{})
+	if first.Outcome != boot.Rebooted {
+		t.Errorf("the first boot: %s, want rebooted", first.Outcome)
+	}
+	first.happens("kernel").never("nodeup-start", "kubelet-start")
+	n.boot(boot.Options{}).never("kernel", "nodeup-start", "kubelet-start")
+}
