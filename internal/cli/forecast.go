@@ -49,7 +49,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 			nodes = fmt.Sprint(low)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n",
-			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, report.Markdown(g.Brief.Verdict.Short()), report.Markdown(g.Brief.Kubelet.Short()), strings.Join(causes(g), ", "))
+			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, report.Markdown(outcome(g)), report.Markdown(g.Brief.Kubelet.Short()), strings.Join(causes(g), ", "))
 	}
 	b.WriteString("\nNodes are replaced by `kops update cluster --yes` and `kops rolling-update cluster --yes`, not by this change alone.\n")
 	_, err := io.WriteString(w, b.String())

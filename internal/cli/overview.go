@@ -31,6 +31,12 @@ func printVerdicts(w io.Writer, out *plan.Output) {
 		}
 		fmt.Fprintf(w, "  %s: %s\n", s.names(label), text)
 	}
+	for _, text := range late(out, (*plan.Group).Changes) {
+		if color {
+			text = "\x1b[33m" + text + "\x1b[0m"
+		}
+		fmt.Fprintf(w, "  %s\n", text)
+	}
 }
 
 // printOverview prints a row for each group: what becomes of its nodes, how long they may take, how large the user data is.
@@ -40,7 +46,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	var rows []explain.Row
 	for _, g := range out.Groups {
 		v := g.Brief.Verdict
-		r := explain.Row{Group: label(g), Outcome: v.Short(), Bad: v.Bad(), Waits: g.Brief.Kubelet.Short()}
+		r := explain.Row{Group: label(g), Outcome: outcome(g), Bad: v.Bad(), Waits: g.Brief.Kubelet.Short()}
 		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
 			r.Size = fmt.Sprintf("%d %%", s.Percent())
 		}
@@ -66,24 +72,24 @@ func printOverview(w io.Writer, out *plan.Output) {
 
 // late says who may give up on machines of which groups before their hooks must have ended, a line each.
 func late(out *plan.Output, of func(*plan.Group) bool) []string {
-	var order []string
-	groups := map[string][]string{}
-	label := out.Labels()
+	var t tally
 	for _, g := range out.Groups {
 		if !of(g) {
 			continue
 		}
 		for _, l := range g.Brief.Over {
-			text := l.String()
-			if groups[text] == nil {
-				order = append(order, text)
-			}
-			groups[text] = append(groups[text], label(g))
+			text := "the kubelet may wait " + g.Brief.Kubelet.Short() + ": " + l.String()
+			t.add(text, text, g)
 		}
 	}
 	var lines []string
-	for _, text := range order {
-		lines = append(lines, report.OneLine(someGroups(groups[text]))+": hooks may take longer: "+text)
+	for _, s := range t.all {
+		lines = append(lines, s.names(out.Labels())+": "+report.OneLine(s.text))
 	}
 	return lines
+}
+
+// outcome is the group's verdict for the cell of a table, and whether that may come too late.
+func outcome(g *plan.Group) string {
+	return explain.Outcome(g.Brief.Verdict, len(g.Brief.Over) > 0)
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/verdict"
 )
 
 // Fold makes one timeline of those that are the same but for the name of the group and some bytes of size: the one with the
@@ -58,7 +59,7 @@ type Row struct {
 
 // Row is the timeline's.
 func (t *Timeline) Row() Row {
-	r := Row{Group: t.Label, Outcome: t.Verdict.Short(), Bad: t.Verdict.Bad()}
+	r := Row{Group: t.Label, Outcome: Outcome(t.Verdict, len(t.Over) > 0), Bad: t.Verdict.Bad()}
 	if w := t.Kubelet; w.Slowest != nil {
 		r.Waits = w.Short()
 	}
@@ -69,6 +70,14 @@ func (t *Timeline) Row() Row {
 		r.Lost = fmt.Sprint(len(t.Lost))
 	}
 	return r
+}
+
+// Outcome is a verdict for the cell of a table; late says that somebody may give up on the machines before.
+func Outcome(v verdict.Verdict, late bool) string {
+	if late && !v.Bad() {
+		return v.Short() + ", maybe too late"
+	}
+	return v.Short()
 }
 
 // columns of the table of groups.
