@@ -277,12 +277,12 @@ func TestBadInput(t *testing.T) {
 		want  []string
 	}{
 		"a script larger than a ConfigMap": {Input{Read: large("script")}, []string{spec("s", "{}", one("h"))},
-			[]string{`1.yaml:8:38: error: script of hook "h" has 1048577 bytes, more than the 1048576 that a ConfigMap holds [have the script download what is large, or bring it in an image]`}},
+			[]string{`1.yaml:8:38: error: script of hook "h" has 1,048,577 bytes, more than the 1,048,576 that a ConfigMap holds [have the script download what is large, or bring it in an image]`}},
 		"a verify larger than a ConfigMap": {Input{Read: large("verify")}, []string{spec("s", "{}", one("h"))},
-			[]string{`1.yaml:8:5: error: verify of hook "h" has 1048577 bytes, more than the 1048576 that a ConfigMap holds [have the script download what is large, or bring it in an image]`}},
+			[]string{`1.yaml:8:5: error: verify of hook "h" has 1,048,577 bytes, more than the 1,048,576 that a ConfigMap holds [have the script download what is large, or bring it in an image]`}},
 		"names in a folder that are no keys": {Input{Read: large("source")}, []string{spec("s", "{}", "  - {name: h, phase: daemon, source: folder}")},
 			[]string{
-				`1.yaml:8:38: error: script "10-fine" of hook "h" has 1048577 bytes, more than the 1048576 that a ConfigMap holds [have the script download what is large, or bring it in an image]`,
+				`1.yaml:8:38: error: script "10-fine" of hook "h" has 1,048,577 bytes, more than the 1,048,576 that a ConfigMap holds [have the script download what is large, or bring it in an image]`,
 				`1.yaml:8:38: error: the name of script "20 spaced.sh" cannot be a key of a ConfigMap [rename it: letters, digits, dots, dashes and underscores are fine, 246 of them at most]`,
 			}},
 		"a glob without instance groups": {Input{}, []string{spec("s", `{names: [a, "gpu-*"]}`, one("h"))},

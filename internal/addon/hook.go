@@ -14,6 +14,7 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // maxConfigMap is what the values of a ConfigMap may have together, in bytes
@@ -81,7 +82,7 @@ func (b *builder) checkFiles(h *hookspec.Resolved, files []hookFile) {
 				what = fmt.Sprintf("script %q of hook %q", name, h.Name)
 			}
 			b.r.Errorf(h.Pos(field), h.FieldPath(field), "have the script download what is large, or bring it in an image",
-				"%s has %d bytes, more than the %d that a ConfigMap holds", what, len(f.content), maxConfigMap)
+				"%s has %s bytes, more than the %s that a ConfigMap holds", what, report.Thousands(len(f.content)), report.Thousands(maxConfigMap))
 		}
 	}
 }

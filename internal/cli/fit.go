@@ -65,9 +65,9 @@ func fit(c *cli.Context) error {
 
 // fitLine says what a group's user data takes, and what was done or is to be done about it.
 func fitLine(s *budget.Result, written bool) (line string, fits bool) {
-	line = fmt.Sprintf("%d to %d bytes of %d", s.Low, s.High, s.Limit.Bytes)
+	line = fmt.Sprintf("%s to %s bytes of %s", report.Thousands(s.Low), report.Thousands(s.High), report.Thousands(s.Limit.Bytes))
 	if s.Low == s.High {
-		line = fmt.Sprintf("%d bytes of %d", s.High, s.Limit.Bytes)
+		line = fmt.Sprintf("%s bytes of %s", report.Thousands(s.High), report.Thousands(s.Limit.Bytes))
 	}
 	m := s.Remedy
 	if m == nil {
@@ -95,10 +95,10 @@ func fitLine(s *budget.Result, written bool) (line string, fits bool) {
 		line += fmt.Sprintf("; give %s of %s by url", f.Path, f.Hook)
 	}
 	if m.Suffices {
-		return line + fmt.Sprintf(": then at most %d bytes", m.High), written
+		return line + fmt.Sprintf(": then at most %s bytes", report.Thousands(m.High)), written
 	}
 	if m.High < s.High {
-		line += fmt.Sprintf("; even then %d bytes", m.High)
+		line += fmt.Sprintf("; even then %s bytes", report.Thousands(m.High))
 	}
 	return line + "; make scripts shorter, or move their bulk into files with url:", false
 }

@@ -139,7 +139,7 @@ func pushAll(c *cli.Context, objects []*generator.Object) (missing bool, err err
 		if err != nil {
 			return false, err
 		}
-		fmt.Fprintf(c.App.ErrWriter, "kopshook: %d of %d: %s: %s, %d bytes\n", i+1, len(objects), o.Address(), done, len(o.Content))
+		fmt.Fprintf(c.App.ErrWriter, "kopshook: %d of %d: %s: %s, %s bytes\n", i+1, len(objects), o.Address(), done, report.Thousands(len(o.Content)))
 	}
 	return missing, nil
 }

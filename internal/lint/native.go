@@ -41,7 +41,7 @@ func (p *pass) checkNative() {
 		case strings.HasPrefix(f.path, "/etc/apt/apt.conf.d/") && stopsUpgrades(f.text):
 			say(f.place(1, 1), upgradesOff, "spec.updatePolicy: external")
 		case f.entry != nil && len(f.text) > 2048:
-			say(f.place(1, 1), fmt.Sprintf("a file of %d bytes", len(f.text)), "spec.fileAssets, outside of the limit on user data,")
+			say(f.place(1, 1), fmt.Sprintf("a file of %s bytes", report.Thousands(len(f.text))), "spec.fileAssets, outside of the limit on user data,")
 		}
 	}
 	for _, s := range p.shells {
