@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sixteen times as much takes about sixteen times as long to read: 256 times where each key is compared with all others. It counts the processor's time of this
-// thread alone, since other programs and tests run beside it.
+// Sixteen times as much takes about sixteen times as long to read; where each key is compared with all others, 256 times.
+// It counts the processor's time of this thread alone, since other programs and tests run beside it.
 func TestTimeToReadIsLinear(t *testing.T) {
 	const few, times, limit = 300, 16, 4
 	runtime.LockOSThread()
