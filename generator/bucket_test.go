@@ -164,6 +164,17 @@ func TestAGateIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+func TestAnEditedGateIsReadAsFarAsItGoes(t *testing.T) {
+	for gate, want := range map[string]int{
+		"": 0, "\n\n": 0, "5\n": 0, "5 deadbeef 400-x\n": 0, "400-x\n": 0, "400-x deadbeef\n": 1, "400-x deadbee\n": 0, "hook\n": 0, "hook \n": 0,
+		"hook Wants= 400-x": 1, "hook Wants= 400-x # ": 1, "hook Wants= 400--x": 0, "hook Wants= 40-x": 0, "nodeup 400-x": 1, "nodeup 400-": 0, " nodeup 400-x": 0,
+	} {
+		if got := GateHooks(gate); len(got) != want {
+			t.Errorf("%q: %v", gate, got)
+		}
+	}
+}
+
 func TestHooksInABucketTakeALineEach(t *testing.T) {
 	size := func(n int) (total int) {
 		var hooks []Hook

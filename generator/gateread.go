@@ -2,10 +2,8 @@ package generator
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // GateHook is a hook as a gate names it.
@@ -17,34 +15,28 @@ type GateHook struct {
 	Hash   string   // the beginning of that in the hook's unit, where it lies in a bucket; else ""
 }
 
-// Lines of a gate are "hook WANTS NNN-NAME UNIT...", "nodeup NNN-NAME UNIT...", or, where hooks lie in a bucket, rows of a
-// table, "NNN-NAME HASH UNIT...", and lines of hooks that end in "# HASH" (templates/v1/gate.sh). Like the other patterns of
-// this package these are compiled when they are needed: the program starts often.
-var (
-	gateWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{3})-([a-z0-9][-a-z0-9]*)$`) })
-	gateHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{8}$`) })
-)
-
 // GateHooks returns the hooks that a gate names, in the order in which they run.
+//
+// Its lines are "hook WANTS NNN-NAME UNIT...", "nodeup NNN-NAME UNIT...", or, where hooks lie in a bucket, rows of a table,
+// "NNN-NAME HASH UNIT...", and lines of hooks that end in "# HASH" (templates/v1/gate.sh).
 func GateHooks(gate string) []GateHook {
 	var hooks []GateHook
 	for line := range strings.Lines(gate) {
-		words := strings.Fields(line)
 		tabled := line[0] >= '0' && line[0] <= '9'
-		if len(words) < 2 || !tabled && words[0] != "hook" && words[0] != "nodeup" {
+		if !tabled && !strings.HasPrefix(line, "hook ") && !strings.HasPrefix(line, "nodeup ") {
 			continue
 		}
-		i := slices.IndexFunc(words, gateWord().MatchString)
-		if i < 0 || tabled && !gateHash().MatchString(words[1]) {
+		words := strings.Fields(line)
+		i := slices.IndexFunc(words, isGateName)
+		if i < 0 || tabled && (i > 0 || len(words) < 2 || !isGateHash(words[1])) {
 			continue
 		}
-		m := gateWord().FindStringSubmatch(words[i])
-		h := GateHook{Number: m[1], Name: m[2], Phase: PostNodeup}
+		h := GateHook{Number: words[i][:3], Name: words[i][4:], Phase: PostNodeup}
 		rest := words[i+1:]
 		switch {
 		case tabled:
 			h.Hash = rest[0]
-		case len(rest) > 1 && rest[len(rest)-2] == "#" && gateHash().MatchString(rest[len(rest)-1]):
+		case len(rest) > 1 && rest[len(rest)-2] == "#" && isGateHash(rest[len(rest)-1]):
 			h.Hash = rest[len(rest)-1]
 		}
 		switch {
@@ -58,6 +50,14 @@ func GateHooks(gate string) []GateHook {
 	}
 	return hooks
 }
+
+// isGateName says whether a word is NNN-NAME.
+func isGateName(w string) bool {
+	return len(w) > 4 && w[3] == '-' && w[4] != '-' && strings.Trim(w[:3], "0123456789") == "" &&
+		strings.Trim(w[4:], "-0123456789abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+func isGateHash(w string) bool { return len(w) == 8 && strings.Trim(w, "0123456789abcdef") == "" }
 
 // otherUnits are those of the words that name a unit of neither kops nor a hook.
 func otherUnits(words []string) []string {

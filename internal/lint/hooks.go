@@ -3,8 +3,11 @@ package lint
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+
+	"k8s.io/kops/pkg/apis/kops"
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
@@ -21,17 +24,31 @@ type Hook struct {
 	Images []string        // of the instance groups that get the hook, as kops names them
 }
 
+// CannotSucceed returns the findings for which a hook keeps nodes of a cloud out, whatever happens. Merging asks it of all hooks,
+// so it looks at no more than that takes.
+func CannotSucceed(h *Hook, cloud kops.CloudProviderID) []Finding {
+	p := &hookPass{h: h}
+	scripts, shells := p.shells()
+	checkShells(p, shells, h.Images)
+	p.checkHookShells(scripts, shells)
+	return slices.DeleteFunc(append(p.found, CheckCloud(h, cloud)...), func(f Finding) bool { return f.Effect < HookFails })
+}
+
+// shells are the hook's scripts, and those with its verify.
+func (p *hookPass) shells() (scripts, all []*shellText) {
+	for _, s := range p.h.Scripts {
+		scripts = append(scripts, p.shell(string(s.Content), p.scriptPlace(s)))
+	}
+	if p.h.Verify == nil {
+		return scripts, scripts
+	}
+	return scripts, append(slices.Clone(scripts), p.shell(string(p.h.Verify), p.textPlace("verify", string(p.h.Verify))))
+}
+
 // CheckHook looks at a hook's scripts, files and drop-ins.
 func CheckHook(h *Hook) []Finding {
 	p := &hookPass{h: h}
-	var shells []*shellText
-	for _, s := range h.Scripts {
-		shells = append(shells, p.shell(string(s.Content), p.scriptPlace(s)))
-	}
-	scripts := shells
-	if h.Verify != nil {
-		shells = append(shells, p.shell(string(h.Verify), p.textPlace("verify", string(h.Verify))))
-	}
+	scripts, shells := p.shells()
 	var files []*file
 	for i, f := range h.Files {
 		field := fmt.Sprintf("files[%d]", i)

@@ -12,9 +12,10 @@ import (
 )
 
 // Arrival warns of parts of the user's own for which the hooks beside them do not arrive on the nodes: those nodes
-// joined before the hooks came, and would not any more. Groups without such parts cost nothing, and what does not fit is
-// not looked into.
+// joined before the hooks came, and would not any more. Groups without such parts cost nothing, those with the same parts and
+// hooks cost once, and what does not fit is not looked into.
 func Arrival(out *Output) {
+	arrives := map[string]bool{}
 	for _, g := range out.Groups {
 		own := len(g.Own())
 		if len(g.Parts) == 0 || own == 0 || g.Size != nil && g.Size.Verdict == budget.TooLarge {
@@ -22,8 +23,13 @@ func Arrival(out *Output) {
 		}
 		parts := g.Merged()
 		version := cloudinit.VersionOf(g.Object.Spec.Image)
+		key := fmt.Sprintf("%v %s %v %q", version, g.Role, g.hookIDs, g.Own())
+		if arrives[key] && !g.Stays() {
+			continue
+		}
 		loss := cloudinit.ReadParts(nil, g.Role, parts, cloudinit.Options{Version: version}).Hinders(own)
 		if loss == nil {
+			arrives[key] = !g.Stays()
 			continue
 		}
 		if f, ok := lossFinding(g, parts, loss, out.Input.Text(g.Manifest.Name)); ok {
@@ -35,16 +41,22 @@ func Arrival(out *Output) {
 // Hopeless warns of hooks that cannot succeed on the nodes of a group, and so keep them out: lint says errors of them.
 // Groups that get the same have it said once.
 func Hopeless(out *Output) {
-	l := Looker{Input: out.Input}
+	seen := map[string]bool{}
 	for _, g := range out.Groups {
-		for _, f := range l.ofHooks(g) {
-			if f.Effect != lint.HookFails && f.Effect != lint.NeverJoins {
+		image, cloud := g.Object.Spec.Image, g.Cloud()
+		for i := range g.Hooks {
+			key := fmt.Sprint(g.hookIDs[i], " ", image, " ", cloud)
+			if seen[key] {
 				continue
 			}
-			w := f.Finding
-			w.Severity, w.Remedy = report.Warning, f.Remedy+"; kopshook lint says more"
-			if !slices.Contains(out.Report.Findings, w) {
-				out.Report.Add(w)
+			seen[key] = true
+			h := &lint.Hook{Resolved: &g.Hooks[i], Images: []string{image}, Source: out.Input.Text(g.Hooks[i].Doc.File)}
+			for _, f := range lint.CannotSucceed(h, cloud) {
+				w := f.Finding
+				w.Severity, w.Remedy = report.Warning, f.Remedy+"; kopshook lint says more"
+				if !slices.Contains(out.Report.Findings, w) {
+					out.Report.Add(w)
+				}
 			}
 		}
 	}
