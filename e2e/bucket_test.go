@@ -19,11 +19,11 @@ import (
 	"time"
 
 	"kopshook.dev/kopshook/internal/boot"
-	playedcloud "kopshook.dev/kopshook/internal/cloud"
+	"kopshook.dev/kopshook/internal/fakecloud"
 	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
-type cloud = playedcloud.Cloud
+type cloud = fakecloud.Cloud
 
 // hosts are the names that a cloud answers to.
 var hosts = []string{

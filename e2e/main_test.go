@@ -12,7 +12,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cli"
-	playedcloud "kopshook.dev/kopshook/internal/cloud"
+	"kopshook.dev/kopshook/internal/fakecloud"
 )
 
 // unbuilt says of suites at the end of the range why they cannot be built here.
@@ -21,7 +21,7 @@ var unbuilt sync.Map
 // TestMain looks for what is missing and builds all root file systems at once, before any test waits for one.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "try-cloud" {
-		fmt.Fprintln(os.Stderr, "cloud:", playedcloud.Play(os.Args[2]))
+		fmt.Fprintln(os.Stderr, "cloud:", fakecloud.Play(os.Args[2]))
 		os.Exit(1)
 	}
 	if len(os.Args) > 2 && os.Args[1] == "kopshook" {

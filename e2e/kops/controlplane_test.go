@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/internal/boot"
-	"kopshook.dev/kopshook/internal/cluster"
+	"kopshook.dev/kopshook/internal/localcluster"
 	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
-var controlPlaneGroup = group(cluster.ControlPlane, nil, spec(allPhases))
+var controlPlaneGroup = group(localcluster.ControlPlane, nil, spec(allPhases))
 
 // staticPods are those of a control plane, as the kubelet calls them.
 var staticPods = []string{"etcd-manager-events", "etcd-manager-main", "kops-channels", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}

@@ -24,7 +24,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cli"
-	"kopshook.dev/kopshook/internal/cluster"
+	"kopshook.dev/kopshook/internal/localcluster"
 	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
@@ -159,7 +159,7 @@ func apply(ctx context.Context, dir, spec string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := dynamic.NewForConfigAndClient(&rest.Config{Host: cluster.URL}, theCluster.Client())
+	objects, err := dynamic.NewForConfigAndClient(&rest.Config{Host: localcluster.URL}, theCluster.Client())
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Package kops boots real nodes: kops makes their user data of manifests that kopshook merged, and kops' own nodeup
-// installs containerd and a kubelet that joins a real API server. See internal/cluster. Its tests are behind the build tag
+// installs containerd and a kubelet that joins a real API server. See internal/localcluster. Its tests are behind the build tag
 // e2e; make e2e-kops builds the programs (minutes, once) and runs them, as root.
 //
 // Not here: warm pools. nodeup looks for one on AWS only (upup/pkg/fi/nodeup/command.go:256 of kops 1.36.2), and the cluster of

@@ -18,12 +18,12 @@ import (
 
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cli"
-	"kopshook.dev/kopshook/internal/cluster"
+	"kopshook.dev/kopshook/internal/localcluster"
 )
 
 // The cluster of all tests, and a client of its API server.
 var (
-	theCluster *cluster.Cluster
+	theCluster *localcluster.Cluster
 	api        kubernetes.Interface
 )
 
@@ -55,7 +55,7 @@ spec:
   role: %s
   subnets:
   - fsn1
-`, cluster.Name, name, map[bool]string{true: "Master", false: "Node"}[name == cluster.ControlPlane]), specs, change})
+`, localcluster.Name, name, map[bool]string{true: "Master", false: "Node"}[name == localcluster.ControlPlane]), specs, change})
 	return name
 }
 
@@ -103,7 +103,7 @@ func run(m *testing.M) (code int, err error) {
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer stop()
 	start := time.Now()
-	if theCluster, err = cluster.Start(ctx, cluster.Config{Programs: programs, Groups: manifests, Progress: os.Stderr}); err != nil {
+	if theCluster, err = localcluster.Start(ctx, localcluster.Config{Programs: programs, Groups: manifests, Progress: os.Stderr}); err != nil {
 		return 1, err
 	}
 	defer func() {
@@ -116,7 +116,7 @@ func run(m *testing.M) (code int, err error) {
 		}
 	}()
 	fmt.Fprintf(os.Stderr, "the control plane is up after %.0f s\n", time.Since(start).Seconds())
-	if api, err = kubernetes.NewForConfigAndClient(&rest.Config{Host: cluster.URL, QPS: 100, Burst: 200}, theCluster.Client()); err != nil {
+	if api, err = kubernetes.NewForConfigAndClient(&rest.Config{Host: localcluster.URL, QPS: 100, Burst: 200}, theCluster.Client()); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kopshook.dev/kopshook/internal/boot"
-	"kopshook.dev/kopshook/internal/cluster"
+	"kopshook.dev/kopshook/internal/localcluster"
 	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
@@ -50,7 +50,7 @@ var recipesGroup = group("recipes", hasNvidia, spec(network),
 	changed("local-nvme"),
 	changed("hugepages-thp", `"[$THP]"`, `"$THP"`, `"[$DEFRAG]"`, `"$DEFRAG"`), // a copy of the kernel's file does not put brackets round the choice
 	changed("limits-modules", "net.core.default_qdisc = fq", "net.ipv4.tcp_retries1 = 5", "net.ipv4.tcp_congestion_control = bbr", "net.ipv4.tcp_congestion_control = reno"),
-	changed("proxy", "http://proxy.example.com:3128", cluster.Proxy, ".main.example.com", "."+cluster.Name, "172.20.0.0/16", "10.9.0.0/16"),
+	changed("proxy", "http://proxy.example.com:3128", localcluster.Proxy, ".main.example.com", "."+localcluster.Name, "172.20.0.0/16", "10.9.0.0/16"),
 	changed("nvidia-container-toolkit", "url: https://nvidia.github.io/libnvidia-container/gpgkey", "content: a key",
 		"      sha256: c880576d6cf75a48e5027a871bac70fd0421ab07d2b55f30877b21f1c87959c9\n", ""))
 
@@ -125,8 +125,8 @@ func sees(n *corev1.Node, scenario string) []string {
 		wrong = append(wrong, fmt.Sprintf("nvidia-container-toolkit: the kubelet knows the runtimes %v", n.Status.RuntimeHandlers))
 	}
 	for _, line := range []string{
-		"containerd: Max stack size 67108864 unlimited bytes", "containerd: MEMLOCK infinity", "containerd: https_proxy=" + cluster.Proxy,
-		"kubelet: https_proxy=" + cluster.Proxy, "retries 5",
+		"containerd: Max stack size 67108864 unlimited bytes", "containerd: MEMLOCK infinity", "containerd: https_proxy=" + localcluster.Proxy,
+		"kubelet: https_proxy=" + localcluster.Proxy, "retries 5",
 	} {
 		if !strings.Contains(scenario, line) {
 			wrong = append(wrong, fmt.Sprintf("the node does not say %q", line))

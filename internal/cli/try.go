@@ -13,7 +13,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cloudinit"
-	"kopshook.dev/kopshook/internal/cluster"
+	"kopshook.dev/kopshook/internal/localcluster"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -161,7 +161,7 @@ func tryMissing(c *cli.Context) ([]string, error) {
 	}
 	missing := boot.Requirements(suite)
 	if c.IsSet("kops") {
-		missing = append(missing, cluster.Missing(c.String("kops"))...)
+		missing = append(missing, localcluster.Missing(c.String("kops"))...)
 	}
 	return missing, nil
 }

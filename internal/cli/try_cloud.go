@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/internal/boot"
-	"kopshook.dev/kopshook/internal/cloud"
+	"kopshook.dev/kopshook/internal/fakecloud"
 	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
@@ -24,25 +24,25 @@ func tryCloudCommand() *cli.Command {
 	return &cli.Command{
 		Name:   "try-cloud",
 		Hidden: true,
-		Action: func(c *cli.Context) error { return cloud.Play(c.Args().First()) },
+		Action: func(c *cli.Context) error { return fakecloud.Play(c.Args().First()) },
 	}
 }
 
 // tryCloud is what the hooks of the group find around their machine, nil when they ask for nothing. What they need and
 // is not given is an error: they would fail.
-func tryCloud(c *cli.Context, g *plan.Group) (*cloud.Cloud, error) {
+func tryCloud(c *cli.Context, g *plan.Group) (*fakecloud.Cloud, error) {
 	given, err := secretFiles(c)
 	if err != nil {
 		return nil, err
 	}
-	around := &cloud.Cloud{Objects: map[string][]byte{}, Secrets: map[string]string{}}
+	around := &fakecloud.Cloud{Objects: map[string][]byte{}, Secrets: map[string]string{}}
 	var problems []error
 	used := map[string]bool{}
-	need := func(address string) { around.Hosts = append(around.Hosts, cloud.HostsOf(address)...) }
+	need := func(address string) { around.Hosts = append(around.Hosts, fakecloud.HostsOf(address)...) }
 	for _, h := range g.Hooks {
 		for _, f := range h.Files {
 			for _, u := range f.URLs {
-				if len(cloud.HostsOf(u)) == 0 {
+				if len(fakecloud.HostsOf(u)) == 0 {
 					continue
 				}
 				need(u)
@@ -151,7 +151,7 @@ func bucketFile(dir, place string) ([]byte, error) {
 	return data, nil
 }
 
-func surround(ctx context.Context, m *boot.Machine, c *cloud.Cloud) error {
+func surround(ctx context.Context, m *boot.Machine, c *fakecloud.Cloud) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err

@@ -15,18 +15,18 @@ import (
 
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cloudinit"
-	"kopshook.dev/kopshook/internal/cluster"
+	"kopshook.dev/kopshook/internal/localcluster"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
 
 // realNode is the node of try --kops: kops' own programs make it one of a cluster that runs here.
 type realNode struct {
-	cluster *cluster.Cluster
+	cluster *localcluster.Cluster
 	name    string
-	started atomic.Bool   // in this boot systemd has started its kubelet
-	seen    *cluster.Node // at the end of this boot; nil when the API server does not know it
-	err     error         // of asking the API server
+	started atomic.Bool        // in this boot systemd has started its kubelet
+	seen    *localcluster.Node // at the end of this boot; nil when the API server does not know it
+	err     error              // of asking the API server
 }
 
 // kopsOptions says what does not go with --kops.
@@ -54,7 +54,7 @@ func realGroup(c *cli.Context, g *plan.Group, parts []cloudinit.Part) ([]byte, e
 	for _, p := range parts {
 		data = append(data, kops.UserData(p))
 	}
-	manifest, err := cluster.Group(g.Object, data)
+	manifest, err := localcluster.Group(g.Object, data)
 	if err != nil {
 		return nil, report.Hint("leave out --kops", "%w", err)
 	}
@@ -69,7 +69,7 @@ func realGroup(c *cli.Context, g *plan.Group, parts []cloudinit.Part) ([]byte, e
 func startReal(c *cli.Context, group string, manifest []byte, config boot.Config) (*realNode, *boot.Machine, error) {
 	n := &realNode{}
 	var err error
-	if n.cluster, err = cluster.Start(c.Context, cluster.Config{Programs: c.String("kops"), Groups: manifest, Progress: c.App.ErrWriter}); err != nil {
+	if n.cluster, err = localcluster.Start(c.Context, localcluster.Config{Programs: c.String("kops"), Groups: manifest, Progress: c.App.ErrWriter}); err != nil {
 		return nil, nil, err
 	}
 	machine, name, err := n.cluster.NewNode(c.Context, group, config)
@@ -78,7 +78,7 @@ func startReal(c *cli.Context, group string, manifest []byte, config boot.Config
 		return nil, nil, err
 	}
 	n.name = name
-	if err := machine.WriteFile(cluster.Network); err != nil {
+	if err := machine.WriteFile(localcluster.Network); err != nil {
 		machine.Close()
 		n.cluster.Close()
 		return nil, nil, err

@@ -1,7 +1,7 @@
-// Package cloud plays the cloud that a machine runs in: its metadata service, buckets and stores of secrets, under their real
+// Package fakecloud plays the cloud that a machine runs in: its metadata service, buckets and stores of secrets, under their real
 // names, on the machine's own loopback. Tests and `kopshook try` use it. It takes no request of AWS' that AWS' own signer
 // would have signed in another way.
-package cloud
+package fakecloud
 
 import (
 	"crypto/tls"
