@@ -175,9 +175,18 @@ func readPart(content string) (p ownPart) {
 	}
 	if len(rest) > 0 {
 		top.Content = rest
-		p.theirs = newMapping(top).rest()
+		if hasAlias(top) { // nothing of ours: written out, it may have no end
+			text, _ := yaml.Marshal(top)
+			p.theirs = strings.TrimPrefix(string(text), "#cloud-config\n")
+		} else {
+			p.theirs = newMapping(top).rest()
+		}
 	}
 	return p
+}
+
+func hasAlias(n *yaml.Node) bool {
+	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
 // takeFile takes an entry of write_files, if it is ours.

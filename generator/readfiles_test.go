@@ -65,3 +65,28 @@ func TestWhatIsReadIsWhatLands(t *testing.T) {
 		})
 	}
 }
+
+// A part that somebody has edited is read as far as it goes.
+func TestEditedPartsAreRead(t *testing.T) {
+	for name, content := range map[string]string{
+		"a list inside itself":    "#cloud-config\na: &a [*a]\nb: &b {c: *b}\n",
+		"a file that is itself":   "#cloud-config\nwrite_files: &a\n- *a\n- path: /opt/kopshook/hooks/x/script\n  content: *a\n",
+		"no mapping":              "#cloud-config\n- a\n",
+		"no YAML":                 "#cloud-config\n{{{",
+		"a unit without a runner": "#cloud-config\nwrite_files:\n- path: /etc/systemd/system/kopshook-x.service\n  content: ExecStart=/opt/kopshook/bin/run -exc\n",
+		"nothing":                 "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			hooks := Read([]UserData{{"kopshook-500-x.yaml", cloudConfig, content}})
+			if len(hooks) != 1 || hooks[0].Name != "x" {
+				t.Fatalf("read %v", hooks)
+			}
+			if changes := FileChanges(&hooks[0], &hooks[0]); len(changes) > 0 {
+				t.Errorf("it differs from itself: %v", changes)
+			}
+			if changes := hooks[0].Diff(&Written{Name: "x"}); content != "" && len(changes) == 0 {
+				t.Error("it does not differ from nothing")
+			}
+		})
+	}
+}
