@@ -136,7 +136,7 @@ func TestGitHubAction(t *testing.T) {
 		changes  string
 		check    bool
 	}{
-		{"a change that is merged", true, nil, "| `main.example.com` | `gpu-a` | `Node` | 0 to 8 | joins when its 2 hooks succeed | 1h31m (nvidia-driver) | `nvidia-driver` |", "true", true},
+		{"a change that is merged", true, nil, "| `main.example.com` | `gpu-a` | `Node` | 0 to 8 | joins when its 2 hooks succeed, maybe too late | 1h31m (nvidia-driver) | `nvidia-driver` |", "true", true},
 		{"a change that somebody forgot to merge", false, nil, "`nvidia-driver`", "true", false},
 		{"no pull request: the manifest as it is", true, map[string]string{"pull request's base": ""}, "kops will replace no node", "false", true},
 		{"a base by name", true, map[string]string{"base": "HEAD"}, "kops will replace no node", "false", true},

@@ -93,15 +93,20 @@ func Check(in Input) (*Result, error) {
 }
 
 // Percent is what the user data takes at most of what the cloud takes.
-func (r *Result) Percent() int { return r.High * 100 / r.Limit.Bytes }
+func (r *Result) Percent() int { return r.Told() * 100 / r.Limit.Bytes }
+
+// Told is the number of bytes that is told: the most that it may be, and of what is too large the least.
+func (r *Result) Told() int {
+	if r.Verdict == TooLarge {
+		return r.Low
+	}
+	return r.High
+}
 
 // Takes is "up to 16,344 of 16,384 bytes that AWS takes"; of what is too large, the least that it may be.
 func (r *Result) Takes() string {
-	size := report.Thousands(r.High)
-	switch {
-	case r.Verdict == TooLarge:
-		size = report.Thousands(r.Low)
-	case !r.Exact:
+	size := report.Thousands(r.Told())
+	if r.Verdict != TooLarge && !r.Exact {
 		size = "up to " + size
 	}
 	return fmt.Sprintf("%s of %s bytes that %s takes", size, report.Thousands(r.Limit.Bytes), r.Limit.Cloud)

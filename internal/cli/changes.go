@@ -248,8 +248,14 @@ func (p *changePrinter) lines(b *strings.Builder, old, now string) {
 	}
 }
 
+// mostShown is how much of a line is shown that is more than twice as long: lists and packed files in one line.
+const mostShown = 160
+
 func (p *changePrinter) marked(b *strings.Builder, code, mark string, lines []string) {
 	for _, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 2*mostShown {
+			line = fmt.Sprintf("%s… (%s characters, --raw shows all)", string([]rune(line)[:mostShown]), report.Thousands(n))
+		}
 		line = mark + line
 		if code != "" {
 			line = p.paint(code, line)

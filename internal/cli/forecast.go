@@ -13,7 +13,7 @@ import (
 )
 
 // printForecast prints what merging means as Markdown, for the comment on a pull request: how many nodes kops will
-// replace, in which instance groups, and which hooks cause it.
+// replace, in which instance groups, and which hooks change.
 func printForecast(w io.Writer, out *plan.Output) error {
 	groups, label := out.Groups, out.Labels()
 	var b strings.Builder
@@ -28,7 +28,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 		return err
 	}
 	for _, s := range late(out, (*plan.Group).Changes) {
-		fmt.Fprintf(&b, "\n> [!NOTE]\n> %s\n", report.Markdown(s))
+		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", report.Markdown(s))
 	}
 	b.WriteString("\n")
 	hooks, shared := tallyChanges(groups, markdownChange)
@@ -38,7 +38,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 	for _, s := range hooks {
 		fmt.Fprintf(&b, "- %s (%s)\n", strings.TrimPrefix(s.text, "~ "), report.Markdown(s.among(label)))
 	}
-	b.WriteString("\n| cluster | instance group | role | nodes | outcome | kubelet waits at most | because of |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	b.WriteString("\n| cluster | instance group | role | nodes | outcome | kubelet waits at most | hooks that change |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, g := range groups {
 		if !g.Changes() {
 			continue
@@ -49,7 +49,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 			nodes = fmt.Sprint(low)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s |\n",
-			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, report.Markdown(outcome(g)), report.Markdown(g.Brief.Kubelet.Short()), strings.Join(causes(g), ", "))
+			cell(cmp.Or(g.Cluster, g.Manifest.Name)), cell(g.Name), cell(g.Role), nodes, report.Markdown(outcome(g)), report.Markdown(g.Brief.Kubelet.Short()), strings.Join(changing(g), ", "))
 	}
 	b.WriteString("\nNodes are replaced by `kops update cluster --yes` and `kops rolling-update cluster --yes`, not by this change alone.\n")
 	_, err := io.WriteString(w, b.String())
@@ -65,9 +65,9 @@ func markdownChange(c plan.HookChange) string {
 	return text
 }
 
-// causes lists the hooks that come, go or change, as Markdown. The parts that all hooks share follow from them; they count
+// changing lists the hooks that come, go or change, as Markdown. The parts that all hooks share follow from them; they count
 // only when no hook changes.
-func causes(g *plan.Group) []string {
+func changing(g *plan.Group) []string {
 	var texts []string
 	for _, c := range g.HookChanges() {
 		texts = append(texts, cell(c.Hook)+map[string]string{"adds": " (new)", "removes": " (gone)"}[c.Verb])

@@ -15,7 +15,8 @@ func verdicts(out *plan.Output) []*said {
 	var t tally
 	for _, g := range out.Groups {
 		if v := g.Brief.Verdict; g.Changes() || v.Bad() {
-			t.add(v.WithoutSize().String(), v.String(), g).bad = v.Bad()
+			late := len(g.Brief.Over) > 0
+			t.add(explain.Sentence(v.WithoutSize(), late), explain.Sentence(v, late), g).bad = v.Bad()
 		}
 	}
 	return t.all
@@ -46,7 +47,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	var rows []explain.Row
 	for _, g := range out.Groups {
 		v := g.Brief.Verdict
-		r := explain.Row{Group: label(g), Outcome: outcome(g), Bad: v.Bad(), Waits: g.Brief.Kubelet.Short()}
+		r := explain.Row{Group: label(g), Outcome: outcome(g), Bad: v.Bad(), Late: len(g.Brief.Over) > 0 && !v.Bad(), Waits: g.Brief.Kubelet.Short()}
 		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
 			r.Size = fmt.Sprintf("%d %%", s.Percent())
 		}

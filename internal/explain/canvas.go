@@ -108,7 +108,7 @@ const style = `.kh{--ink:#1c2430;--soft:#566171;--faint:#66707f;--page:#ffffff;-
 .kh path{fill:none;stroke:var(--wait);stroke-width:1.5}.kh path.then{stroke:var(--line);stroke-width:2}.kh path.dash{stroke-dasharray:4 4}.kh path.head{fill:var(--wait);stroke:none}
 .kh path.gate{stroke:var(--ink);stroke-width:2.5}.kh .gatetext{font-size:12px;font-weight:600;fill:var(--ink)}
 .kh path.mark{stroke:var(--line);stroke-width:1.2;stroke-dasharray:2 4}.kh .marktext{font-size:11.5px;text-anchor:end;fill:var(--faint)}
-.kh .banner{fill:var(--band);stroke:var(--line)}.kh .bannerbad{fill:var(--badbg);stroke:var(--bad)}.kh .verdict{font-size:15px;font-weight:650}.kh .verdictbad{font-size:15px;font-weight:650;fill:var(--bad)}
+.kh .banner{fill:var(--band);stroke:var(--line)}.kh .bannerbad{fill:var(--badbg);stroke:var(--bad)}.kh .bannerlate{fill:var(--yoursbg);stroke:var(--yours)}.kh .verdict{font-size:15px;font-weight:650}.kh .verdictbad{font-size:15px;font-weight:650;fill:var(--bad)}.kh .verdictlate{font-size:15px;font-weight:650;fill:var(--yours)}
 .kh .losttitle{font-size:13px;font-weight:650;fill:var(--bad)}.kh .lost{fill:var(--badbg);stroke:var(--bad);stroke-opacity:.5}
 @media print{:root.kh{width:100vw;height:100vh;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 .kh .wait{fill:var(--kopshookbg);stroke:var(--kopshook)}.kh .limitbar{fill:var(--ink)}.kh .track{fill:var(--line)}.kh .limit{stroke:var(--ink)}`

@@ -52,6 +52,8 @@ type Row struct {
 	Group   string
 	Outcome string // a few words
 	Bad     bool
+	Late    bool   // somebody may give up on the machines
+	Why     string // what is wrong, in a sentence; "" where nothing is
 	Waits   string // how long the kubelet may wait
 	Size    string
 	Lost    string // how many things do not arrive as they were written
@@ -59,7 +61,13 @@ type Row struct {
 
 // Row is the timeline's.
 func (t *Timeline) Row() Row {
-	r := Row{Group: t.Label, Outcome: Outcome(t.Verdict, len(t.Over) > 0), Bad: t.Verdict.Bad()}
+	r := Row{Group: t.Label, Outcome: Outcome(t.Verdict, len(t.Over) > 0), Bad: t.Verdict.Bad(), Late: t.late()}
+	switch {
+	case r.Bad:
+		r.Why = t.headline()
+	case r.Late:
+		r.Why = t.waitsFor()
+	}
 	if w := t.Kubelet; w.Slowest != nil {
 		r.Waits = w.Short()
 	}
@@ -74,10 +82,39 @@ func (t *Timeline) Row() Row {
 
 // Outcome is a verdict for the cell of a table; late says that somebody may give up on the machines before.
 func Outcome(v verdict.Verdict, late bool) string {
+	return maybeLate(v.Short(), v, late)
+}
+
+// Sentence is a verdict with why and where; late as in Outcome.
+func Sentence(v verdict.Verdict, late bool) string { return maybeLate(v.String(), v, late) }
+
+func maybeLate(s string, v verdict.Verdict, late bool) string {
 	if late && !v.Bad() {
-		return v.Short() + ", maybe too late"
+		return s + ", maybe too late"
 	}
-	return v.Short()
+	return s
+}
+
+// color is that of the outcome on a terminal: red where something is wrong, yellow where it may be.
+func (r Row) color() int {
+	switch {
+	case r.Bad:
+		return 31
+	case r.Late:
+		return 33
+	}
+	return 0
+}
+
+// class is the same on a page.
+func (r Row) class() string {
+	switch {
+	case r.Bad:
+		return ` class="bad"`
+	case r.Late:
+		return ` class="late"`
+	}
+	return ""
 }
 
 // columns of the table of groups.
@@ -117,8 +154,8 @@ func Table(w io.Writer, rows []Row, on Screen) error {
 				continue
 			}
 			c = pad(p.cut(report.OneLine(c), widths[i]), widths[i])
-			if i == 1 && n > 0 && rows[n-1].Bad {
-				c = p.paint(31, c)
+			if i == 1 && n > 0 {
+				c = p.paint(rows[n-1].color(), c)
 			}
 			line = append(line, c)
 		}

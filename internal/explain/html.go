@@ -11,12 +11,12 @@ import (
 )
 
 // pageStyle is that of the page around the pictures.
-const pageStyle = `:root{color-scheme:light dark;--ink:#1c2430;--soft:#566171;--page:#ffffff;--band:#f4f6f9;--line:#d5dbe4;--bad:#c0281e;--yours:#a05f00;--kopshook:#0b7f74;--kops:#3a5fcd}
-@media screen and (prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#a3aebd;--page:#12161d;--band:#191f29;--line:#2e3744;--bad:#ff8b80;--yours:#f0b354;--kopshook:#4fd1c1;--kops:#8ea8ff}}
+const pageStyle = `:root{color-scheme:light dark;--ink:#1c2430;--soft:#566171;--page:#ffffff;--band:#f4f6f9;--line:#d5dbe4;--bad:#c0281e;--late:#8a5300;--yours:#a05f00;--kopshook:#0b7f74;--kops:#3a5fcd}
+@media screen and (prefers-color-scheme:dark){:root{--ink:#e6ebf2;--soft:#a3aebd;--page:#12161d;--band:#191f29;--line:#2e3744;--bad:#ff8b80;--late:#f0b354;--yours:#f0b354;--kopshook:#4fd1c1;--kops:#8ea8ff}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif}
 nav{position:sticky;top:0;z-index:1;display:flex;flex-wrap:wrap;gap:4px 18px;padding:10px 36px;background:var(--band);border-bottom:1px solid var(--line);font-size:14px}
-nav a{color:var(--ink);text-decoration:none}nav a:hover,nav a:focus{text-decoration:underline}nav .bad{color:var(--bad)}
+nav a{color:var(--ink);text-decoration:none}nav a:hover,nav a:focus{text-decoration:underline}nav .bad{color:var(--bad)}nav .late{color:var(--late)}
 section{max-width:1080px;margin:0 auto 56px;scroll-margin-top:52px}
 section>svg{width:100%;height:auto;display:block}
 .body{padding:0 36px}
@@ -27,8 +27,8 @@ th{color:var(--soft);font-weight:600}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:12.5px}
 td code,td a,h1,h2,p{overflow-wrap:anywhere}td:last-child code{overflow-wrap:break-word}td .dir{overflow-wrap:anywhere}
 h1{font-size:22px;margin:28px 0 8px}.verdict{font-weight:650;margin:4px 0}a{color:inherit}.narrow,.print{display:none}
-@media screen and (max-width:720px){.narrow{display:block}section>svg,thead{display:none}nav{padding:8px 14px}.body{padding:0 14px}table,tbody,tr,td{display:block}tr{border-bottom:1px solid var(--line);padding:6px 0}td{border:0;padding:1px 0}td:empty{display:none}}
-.yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.blocks{font-weight:600}.soft{color:var(--soft)}
+@media screen and (max-width:720px){.narrow{display:block}section>svg,thead{display:none}nav{padding:8px 14px}.body{padding:0 14px}table,tbody,tr,td{display:block}tr{border-bottom:1px solid var(--line);padding:6px 0}td{border:0;padding:1px 0}td:empty{display:none}td[data-label]::before{content:attr(data-label);color:var(--soft);font-weight:400}}
+.yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.late{color:var(--late)}.blocks{font-weight:600}.soft{color:var(--soft)}
 details{margin-top:16px;border:1px solid var(--line);border-radius:8px;padding:8px 14px}summary{cursor:pointer;font-weight:600}
 pre{overflow:auto;margin:10px 0 4px}
 @media print{@page{margin:10mm}body{print-color-adjust:exact;-webkit-print-color-adjust:exact}nav,details{display:none}section{max-width:none;margin:0;break-after:page}section:last-child{break-after:auto}section>svg{width:100%;max-height:97vh}.body{break-before:page;padding:0}.print{display:table-row}tr{break-inside:avoid}}`
@@ -66,8 +66,11 @@ func navigation(b *strings.Builder, folded []*Timeline) {
 	b.WriteString("<nav>\n")
 	for i, t := range folded {
 		note := ""
-		if t.Verdict.Bad() {
+		switch r := t.Row(); {
+		case r.Bad:
 			note = fmt.Sprintf(` <span class="bad">%s</span>`, escaped(t.Verdict.Label()))
+		case r.Late:
+			note = ` <span class="late">maybe too late</span>`
 		}
 		fmt.Fprintf(b, "<a href=\"#g%d\">%s%s</a>\n", i, escaped(t.title()), note)
 	}
@@ -79,12 +82,12 @@ func groupTable(b *strings.Builder, rows []Row, folded []*Timeline) {
 	b.WriteString("<section><div class=\"body\">\n<h1>Instance groups</h1>\n<table>\n<thead><tr><th>instance group</th><th>outcome</th><th>kubelet waits at most</th><th>size</th><th>lost</th></tr></thead>\n<tbody>\n")
 	for _, r := range rows {
 		at := slices.IndexFunc(folded, func(t *Timeline) bool { return slices.Contains(t.Same, r.Group) })
-		class := ""
-		if r.Bad {
-			class = ` class="bad"`
+		outcome := escaped(r.Outcome)
+		if r.Why != "" {
+			outcome += "<br><span class=\"soft\">" + escaped(r.Why) + "</span>"
 		}
-		fmt.Fprintf(b, "<tr><td><a href=\"#g%d\">%s</a></td><td%s>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
-			at, escaped(r.Group), class, escaped(r.Outcome), escaped(r.Waits), escaped(r.Size), r.Lost)
+		fmt.Fprintf(b, "<tr><td><a href=\"#g%d\">%s</a></td><td%s>%s</td><td%s>%s</td><td%s>%s</td><td%s>%s</td></tr>\n",
+			at, escaped(r.Group), r.class(), outcome, labeled("the kubelet waits at most", r.Waits), escaped(r.Waits), labeled("size", r.Size), escaped(r.Size), labeled("lost", r.Lost), r.Lost)
 	}
 	b.WriteString("</tbody>\n</table>\n</div></section>\n")
 }
@@ -93,10 +96,13 @@ func groupTable(b *strings.Builder, rows []Row, folded []*Timeline) {
 func htmlSection(b *strings.Builder, t *Timeline, i int) error {
 	fmt.Fprintf(b, "<section id=\"g%d\">\n", i)
 	class := "verdict"
-	if t.Verdict.Bad() {
+	switch {
+	case t.Verdict.Bad():
 		class = "verdict bad"
+	case t.late():
+		class = "verdict late"
 	}
-	fmt.Fprintf(b, "<div class=\"body narrow\"><h2>%s</h2><p class=\"%s\">%s</p><p>%s</p></div>\n", escaped(t.title()), class, escaped(t.Verdict.String()), escaped(t.waitsFor()))
+	fmt.Fprintf(b, "<div class=\"body narrow\"><h2>%s</h2><p class=\"%s\">%s</p><p>%s</p></div>\n", escaped(t.title()), class, escaped(t.headline()), escaped(t.waitsFor()))
 	if len(t.Same) > 1 {
 		fmt.Fprintf(b, "<div class=\"body\"><p>The same for %d groups: %s</p></div>\n", len(t.Same), escaped(strings.Join(t.Same, ", ")))
 	}
@@ -112,6 +118,14 @@ func htmlSection(b *strings.Builder, t *Timeline, i int) error {
 	}
 	b.WriteString("</div>\n</section>\n")
 	return nil
+}
+
+// labeled is what says on a narrow page, which has no heads of columns, what a cell holds.
+func labeled(label, cell string) string {
+	if cell == "" {
+		return ""
+	}
+	return fmt.Sprintf(" data-label=%q", label+": ")
 }
 
 // clean2 is clean for text of several lines.
@@ -162,8 +176,9 @@ func stepTable(b *strings.Builder, t *Timeline) {
 			if st.Also != "" {
 				name += "<br><span class=\"soft\">" + html.EscapeString(clean(st.Also)) + "</span>"
 			}
-			fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td class=\"%s\">%s</td><td>%s</td><td%s>%s</td><td><code>%s</code></td></tr>\n",
-				html.EscapeString(stage), name, st.Owner, st.Owner, when, class, html.EscapeString(clean(st.Fails)), placeHTML(st.Place))
+			fmt.Fprintf(b, "<tr><td>%s</td><td>%s</td><td class=\"%s\"%s>%s</td><td%s>%s</td><td%s%s>%s</td><td><code>%s</code></td></tr>\n",
+				html.EscapeString(stage), name, st.Owner, labeled("whose", string(st.Owner)), st.Owner, labeled("when", when), when,
+				class, labeled("if it fails", st.Fails), html.EscapeString(clean(st.Fails)), placeHTML(st.Place))
 		}
 	}
 	b.WriteString("</tbody>\n</table>\n")

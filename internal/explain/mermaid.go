@@ -12,10 +12,11 @@ import (
 // groups each has a heading.
 func Mermaid(w io.Writer, all []*Timeline) error {
 	var b strings.Builder
+	folded := Fold(all)
 	if len(all) > 1 {
-		overview(&b, all)
+		overview(&b, all, folded)
 	}
-	for i, t := range Fold(all) {
+	for i, t := range folded {
 		if i > 0 {
 			b.WriteString("\n")
 		}
@@ -34,8 +35,8 @@ func Mermaid(w io.Writer, all []*Timeline) error {
 	return err
 }
 
-// overview is a table of the groups.
-func overview(b *strings.Builder, all []*Timeline) {
+// overview is a table of the groups, and what is wrong.
+func overview(b *strings.Builder, all, folded []*Timeline) {
 	b.WriteString("| instance group | outcome | kubelet waits at most | size | lost |\n| --- | --- | --- | --- | --- |\n")
 	for _, t := range all {
 		r := t.Row()
@@ -45,13 +46,25 @@ func overview(b *strings.Builder, all []*Timeline) {
 		b.WriteString("|\n")
 	}
 	b.WriteString("\n")
+	told := false
+	for _, t := range folded {
+		if why := t.Row().Why; why != "" {
+			fmt.Fprintf(b, "- %s: %s\n", report.Markdown(t.title()), report.Markdown(why))
+			told = true
+		}
+	}
+	if told {
+		b.WriteString("\n")
+	}
 }
 
 // summary is what stands above the picture: what becomes of the machines, and what is lost and why.
 func summary(b *strings.Builder, t *Timeline) {
-	switch s := report.Markdown(t.Verdict.String()); {
+	switch s := report.Markdown(t.headline()); {
 	case t.Verdict.Bad():
 		fmt.Fprintf(b, "> [!CAUTION]\n> **%s**\n\n", s)
+	case t.late():
+		fmt.Fprintf(b, "> [!WARNING]\n> **%s**\n\n", s)
 	case s != "":
 		fmt.Fprintf(b, "**%s**\n\n", s)
 	}

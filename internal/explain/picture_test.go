@@ -18,7 +18,7 @@ var faces = map[string]struct {
 	end bool
 }{
 	"title": {titleFace, false}, "sub": {subFace, false}, "lane": {stageFace, false}, "stage": {stageFace, false}, "note": {noteFace, false},
-	"name": {nameFace, false}, "detail": {detailFace, false}, "fails": {failsFace, false}, "failsbad": {failsFace, false}, "failsblock": {failsFace, false}, "verdict": {verdictFace, false}, "verdictbad": {verdictFace, false},
+	"name": {nameFace, false}, "detail": {detailFace, false}, "fails": {failsFace, false}, "failsbad": {failsFace, false}, "failsblock": {failsFace, false}, "verdict": {verdictFace, false}, "verdictbad": {verdictFace, false}, "verdictlate": {verdictFace, false},
 	"place": {placeFace, true}, "marktext": {markFace, true}, "gatetext": {gateTextFace, false}, "losttitle": {stageFace, false},
 }
 

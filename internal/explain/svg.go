@@ -34,7 +34,7 @@ func drawing(t *Timeline, id string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="kh" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="timeline of %s">`+"\n",
 		num(pageWidth), num(height), num(pageWidth), num(height), attribute(t.title()))
-	fmt.Fprintf(&b, "<title>%s</title>\n<desc>%s</desc>\n", attribute("timeline of "+t.title()), attribute(strings.TrimSpace(t.Verdict.String()+" "+t.waitsFor())))
+	fmt.Fprintf(&b, "<title>%s</title>\n<desc>%s</desc>\n", attribute("timeline of "+t.title()), attribute(strings.TrimSpace(t.headline()+" "+t.waitsFor())))
 	fmt.Fprintf(&b, "<style>\n%s\n</style>\n", style)
 	fmt.Fprintf(&b, `<defs><marker id="%sarrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse"><path class="head" d="M0 0.6L8 4L0 7.4z"/></marker></defs>`+"\n", id)
 	fmt.Fprintf(&b, `<rect class="page" width="%s" height="%s"/>`+"\n", num(pageWidth), num(height))
@@ -141,13 +141,16 @@ func (p *painter) header() float64 {
 // verdict is a banner across the page with what becomes of the machines, red where nobody wants that.
 func (p *painter) verdict(y float64) (below float64) {
 	const pad = 16.0
-	lines := verdictFace.wrap(p.t.Verdict.String(), pageWidth-2*margin-2*pad)
+	lines := verdictFace.wrap(p.t.headline(), pageWidth-2*margin-2*pad)
 	if len(lines) == 0 {
 		return y - 10
 	}
 	class := ""
-	if p.t.Verdict.Bad() {
+	switch {
+	case p.t.Verdict.Bad():
 		class = "bad"
+	case p.t.late():
+		class = "late"
 	}
 	h := 17 + 20*float64(len(lines))
 	p.rect(&p.below, "banner"+class, margin, y, pageWidth-2*margin, h, 8)

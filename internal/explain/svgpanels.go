@@ -71,7 +71,7 @@ func (p *painter) size(y float64) float64 {
 	if s.High > s.Limit.Bytes {
 		class = "failsbad"
 	}
-	p.text(class, panelX+pad, y+42, fmt.Sprintf("%s of %s bytes that %s takes: %d %%%s", report.Thousands(s.High), report.Thousands(s.Limit.Bytes), s.Limit.Cloud, s.Percent(), estimate))
+	p.text(class, panelX+pad, y+42, fmt.Sprintf("%s of %s bytes that %s takes: %d %%%s", report.Thousands(s.Told()), report.Thousands(s.Limit.Bytes), s.Limit.Cloud, s.Percent(), estimate))
 	x, bar := panelX+pad, y+54
 	whole := float64(max(s.High, s.Limit.Bytes))
 	p.rect(&p.above, "track", x, bar, width*float64(s.Limit.Bytes)/whole, 16, 3)
@@ -97,7 +97,7 @@ func (p *painter) time(y float64) float64 {
 	}
 	const pad, row, name, number = 16.0, 19.0, 160.0, 132.0
 	lines := noteFace.wrap(t.waitsFor(), panelWidth-2*pad)
-	top := y + 30 + 16*float64(len(lines))
+	top := y + 42 + 16*float64(len(lines))
 	h := top - y + 12 + row*float64(len(t.Waits)) + 10
 	p.rect(&p.below, "band", panelX, y, panelWidth, h, 8)
 	p.text("stage", panelX+pad, y+24, "time")

@@ -34,7 +34,7 @@ func (p *painter) step(s Step, x, w, y float64) box {
 	if detail == "" && s.What != "kops" {
 		detail = s.What
 	}
-	fails := failsFace.wrap("fails: "+s.Fails, inner)
+	fails := failsFace.wrap("if it fails: "+s.Fails, inner)
 	if s.Fails == "" {
 		fails = nil
 	}

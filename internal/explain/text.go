@@ -1,16 +1,10 @@
 package explain
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
-
-	"kopshook.dev/kopshook/internal/report"
-	"kopshook.dev/kopshook/internal/waits"
 )
 
 // Screen is what a text is for. A terminal has a width, in columns, to which names are cut. The zero value is a pipe or a
@@ -27,6 +21,7 @@ const (
 
 // Texts prints the timelines of groups: with several, first a table of them, then each that is the same for some groups once.
 func Texts(w io.Writer, all []*Timeline, on Screen) error {
+	folded := Fold(all)
 	if len(all) > 1 {
 		var rows []Row
 		for _, t := range all {
@@ -35,9 +30,13 @@ func Texts(w io.Writer, all []*Timeline, on Screen) error {
 		if err := Table(w, rows, on); err != nil {
 			return err
 		}
+		fmt.Fprintln(w)
+		if err := reasons(w, folded, on); err != nil {
+			return err
+		}
 		fmt.Fprint(w, "\n\n")
 	}
-	for i, t := range Fold(all) {
+	for i, t := range folded {
 		if i > 0 {
 			fmt.Fprint(w, "\n\n")
 		}
@@ -46,6 +45,20 @@ func Texts(w io.Writer, all []*Timeline, on Screen) error {
 		}
 	}
 	return nil
+}
+
+// reasons says of each group with which something is wrong, or may be, what that is: the same of several once.
+func reasons(w io.Writer, folded []*Timeline, on Screen) error {
+	p := newTextPrinter(on)
+	for _, t := range folded {
+		if why := t.Row().Why; why != "" {
+			for _, s := range wrap(t.title()+": "+why, p.width) {
+				p.line("%s", s)
+			}
+		}
+	}
+	_, err := io.WriteString(w, p.b.String())
+	return err
 }
 
 // Text prints a timeline.
@@ -94,63 +107,13 @@ func Text(w io.Writer, t *Timeline, on Screen) error {
 	return err
 }
 
-// time shows how long the kubelet may wait for each hook: a bar from when it may start to when it must have ended.
-func (p *textPrinter) time(t *Timeline) {
-	if len(t.Waits) == 0 {
-		return
-	}
-	p.heading("time", "at most; kops rolling-update gives up after "+report.Duration(waits.KopsGivesUp))
-	const number = 9
-	var names []string
-	for _, w := range t.Waits {
-		names = append(names, w.Hook)
-	}
-	name := p.column(22, names)
-	cells := max(10, p.width-name-number-4)
-	_, measured := t.took()
-	if measured {
-		cells -= number + 1
-	}
-	at := func(d time.Duration) int { return int(int64(d) * int64(cells-1) / int64(t.scale())) }
-	mark := at(waits.KopsGivesUp)
-	for _, w := range t.Waits {
-		from, to := at(w.Start), at(w.Start+w.Worst)
-		var bar strings.Builder
-		for i := range cells {
-			switch {
-			case i == mark:
-				bar.WriteString("│")
-			case i >= from && i < max(to, from+1):
-				bar.WriteString("█")
-			default:
-				bar.WriteString(" ")
-			}
-		}
-		took := ""
-		if measured {
-			took = fmt.Sprintf(" %*s", number, "")
-			if w.Took > 0 {
-				took = fmt.Sprintf(" %*s", number, seconds(w.Took))
-			}
-		}
-		p.line(" %s %*s%s %s", pad(p.cut(w.Hook, name), name), number, report.Duration(w.Worst), p.dim(took), bar.String())
-	}
-	took := ""
-	if sum, _ := t.took(); measured {
-		took = fmt.Sprintf(" %*s", number, seconds(sum))
-	}
-	p.line(" %s %*s%s %s", p.bold(pad("all", name)), number, report.Duration(t.Kubelet.Total), took, p.dim(strings.Repeat(" ", max(0, mark-3))+"15m ┘"))
-}
-
 // verdict is what becomes of the machines. It is red where that is not what anybody wants.
 func (p *textPrinter) verdict(t *Timeline) {
-	for _, s := range wrap(t.Verdict.String(), p.width) {
-		if t.Verdict.Bad() {
-			s = p.paint(31, p.bold(s))
-		} else {
-			s = p.bold(s)
-		}
-		p.line("%s", s)
+	for _, s := range wrap(t.headline(), p.width) {
+		p.line("%s", p.paint(t.Row().color(), p.bold(s)))
+	}
+	if t.Verdict.Bad() {
+		p.line("%s", p.dim("kopshook lint says what to do"))
 	}
 	code := 0
 	if len(t.Over) > 0 {
@@ -292,57 +255,6 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
 }
 
-// failures says what happens when what fails.
-func (p *textPrinter) failures(t *Timeline) {
-	type group struct {
-		fails string
-		names []string
-	}
-	var groups []group
-	for _, s := range t.Stages {
-		for _, st := range s.Steps {
-			if st.Fails == "" {
-				continue
-			}
-			i := slices.IndexFunc(groups, func(g group) bool { return g.fails == st.Fails })
-			if i < 0 {
-				groups = append(groups, group{fails: st.Fails})
-				i = len(groups) - 1
-			}
-			if !slices.Contains(groups[i].names, st.Name) {
-				groups[i].names = append(groups[i].names, st.Name)
-			}
-		}
-	}
-	p.heading("what fails", "what happens then")
-	for _, g := range groups {
-		for _, line := range wrap(strings.Join(g.names, ", "), p.width-1) {
-			p.line(" %s", p.cut(line, p.width-1))
-		}
-		for _, line := range wrap(g.fails, p.width-4) {
-			p.line("    %s", line)
-		}
-	}
-}
-
-func (p *textPrinter) losses(t *Timeline) {
-	if len(t.Lost) == 0 {
-		return
-	}
-	p.heading("lost or changed", "kopshook lint says what to do")
-	for _, l := range t.Lost {
-		place := ""
-		if l.Place != "" {
-			place = base(l.Place)
-		}
-		what := p.cut(l.What, p.width-4-utf8.RuneCountInString(place))
-		p.line(" %s %s %s", p.paint(31, "!"), pad(what, p.width-4-utf8.RuneCountInString(place)), p.dim(place))
-		for _, s := range wrap(l.Why, p.width-4) {
-			p.line("    %s", s)
-		}
-	}
-}
-
 // wrap breaks a text into lines of at most n characters, at spaces.
 func wrap(s string, n int) []string {
 	var lines []string
@@ -361,35 +273,4 @@ func wrap(s string, n int) []string {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-func (p *textPrinter) size(t *Timeline) {
-	s := t.Size
-	if s == nil || s.Limit.Bytes == 0 {
-		return
-	}
-	estimate := ""
-	if !s.Exact {
-		estimate = ", kops' script estimated"
-	}
-	p.heading("size", fmt.Sprintf("%s takes %s bytes%s", s.Limit.Cloud, report.Thousands(s.Limit.Bytes), estimate))
-	cells := min(50, p.width-30)
-	full := min(cells, (s.High*cells+s.Limit.Bytes-1)/s.Limit.Bytes)
-	code := 32
-	switch share := s.Percent(); {
-	case share > 100:
-		code = 31
-	case share > 80:
-		code = 33
-	}
-	p.line(" %s%s %s bytes, %d %%", p.paint(code, strings.Repeat("█", full)), p.dim(strings.Repeat("░", cells-full)), report.Thousands(s.High), s.Percent())
-	var names []string
-	for _, it := range s.Items {
-		names = append(names, cmp.Or(it.Hook, it.Name))
-	}
-	column := p.column(30, names)
-	for i, it := range s.Items {
-		bar := max(1, (it.Bytes*cells/2+s.Limit.Bytes/2)/s.Limit.Bytes)
-		p.line("   %s %8s %s", pad(p.cut(names[i], column), column), report.Thousands(it.Bytes), p.dim(strings.Repeat("▪", max(0, min(bar, p.width-column-13)))))
-	}
 }

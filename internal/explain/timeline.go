@@ -141,6 +141,7 @@ func Make(in Input) *Timeline {
 	t.Stages = m.cloudInit()
 	switch {
 	case m.neverReached():
+		m.blame(t.Stages)
 		t.Stages = append(t.Stages, m.never())
 	case m.isNode():
 		t.Stages = append(t.Stages, m.kops()...)

@@ -56,6 +56,12 @@ func (t *Timeline) took() (total time.Duration, any bool) {
 	return total, any
 }
 
+// late says that somebody may give up on machines that would join.
+func (t *Timeline) late() bool { return len(t.Over) > 0 && !t.Verdict.Bad() }
+
+// headline is what becomes of the machines, in a sentence.
+func (t *Timeline) headline() string { return Sentence(t.Verdict, len(t.Over) > 0) }
+
 // waitsFor is "the kubelet waits at most 1h16m, 1h30s of it for driver; ...", "" without hooks.
 func (t *Timeline) waitsFor() string {
 	if len(t.Waits) == 0 {

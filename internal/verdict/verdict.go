@@ -116,7 +116,7 @@ func (v *Verdict) blame(f *lint.Finding, before string) {
 // Bad says whether the machines do not join, or lack something.
 func (v Verdict) Bad() bool { return v.Kind != Joins && v.Kind != "" }
 
-// Label is the verdict in two or three words: "never joins", "too large", "loses 2", "joins".
+// Label is the verdict in two or three words: "never joins", "too large", "joins, but loses 2", "joins".
 func (v Verdict) Label() string {
 	switch v.Kind {
 	case Never:
@@ -127,7 +127,10 @@ func (v Verdict) Label() string {
 	case TooLarge:
 		return "too large"
 	case Loses:
-		return fmt.Sprintf("loses %d", v.Lost)
+		if v.bastion {
+			return fmt.Sprintf("boots, but loses %d", v.Lost)
+		}
+		return fmt.Sprintf("joins, but loses %d", v.Lost)
 	case Joins:
 		if v.bastion {
 			return "boots"

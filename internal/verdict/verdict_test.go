@@ -32,7 +32,7 @@ func TestOf(t *testing.T) {
 			verdict.Joins, "joins", "joins when its 2 hooks succeed", false},
 		"warnings count for nothing": {verdict.Facts{Findings: []lint.Finding{found(lint.NoEffect, "x")}}, verdict.Joins, "joins", "joins", false},
 		"what is lost is counted, and the first is told": {verdict.Facts{Findings: []lint.Finding{found(lint.Loses, "a is lost"), found(lint.Loses, "b is lost")}},
-			verdict.Loses, "loses 2", "loses 2 things: a is lost (ig.yaml:7); and 1 more", false},
+			verdict.Loses, "joins, but loses 2", "joins, but loses 2 things: a is lost (ig.yaml:7); and 1 more", false},
 		"a hook that a loss takes": {verdict.Facts{Hooks: []waits.Hook{missing}, Findings: []lint.Finding{found(lint.Loses, "a is lost")}},
 			verdict.Never, "never joins", `never joins: hook "driver" does not arrive on the node: a is lost (ig.yaml:7)`, true},
 		"a hook whose part somebody removed": {verdict.Facts{Hooks: []waits.Hook{missing}},
