@@ -28,7 +28,7 @@ code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mon
 td code,td a,h1,h2,p{overflow-wrap:anywhere}td:last-child code{overflow-wrap:break-word}td .dir{overflow-wrap:anywhere}
 h1{font-size:22px;margin:28px 0 8px}.verdict{font-weight:650;margin:4px 0}a{color:inherit}.narrow,.print{display:none}
 @media screen and (max-width:720px){.narrow{display:block}section>svg,thead{display:none}nav{padding:8px 14px}.body{padding:0 14px}table,tbody,tr,td{display:block}tr{border-bottom:1px solid var(--line);padding:6px 0}td{border:0;padding:1px 0}td:empty{display:none}td[data-label]::before{content:attr(data-label);color:var(--soft);font-weight:400}}
-.yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.late{color:var(--late)}.blocks{font-weight:600}.soft{color:var(--soft)}
+.yours{color:var(--yours)}.kopshook{color:var(--kopshook)}.kops{color:var(--kops)}.bad{color:var(--bad)}.late{color:var(--late)}.blocks{font-weight:600}.number{white-space:nowrap}.soft{color:var(--soft)}
 details{margin-top:16px;border:1px solid var(--line);border-radius:8px;padding:8px 14px}summary{cursor:pointer;font-weight:600}
 pre{overflow:auto;margin:10px 0 4px}
 @media print{@page{margin:10mm}body{print-color-adjust:exact;-webkit-print-color-adjust:exact}nav,details{display:none}section{max-width:none;margin:0;break-after:page}section:last-child{break-after:auto}section>svg{width:100%;max-height:97vh}.body{break-before:page;padding:0}.print{display:table-row}tr{break-inside:avoid}}`
@@ -83,10 +83,14 @@ func groupTable(b *strings.Builder, rows []Row, folded []*Timeline) {
 	for _, r := range rows {
 		at := slices.IndexFunc(folded, func(t *Timeline) bool { return slices.Contains(t.Same, r.Group) })
 		outcome := escaped(r.Outcome)
-		if r.Why != "" {
-			outcome += "<br><span class=\"soft\">" + escaped(r.Why) + "</span>"
+		why := r.Why
+		if r.Bad {
+			_, why, _ = strings.Cut(why, ": ") // the outcome stands there already
 		}
-		fmt.Fprintf(b, "<tr><td><a href=\"#g%d\">%s</a></td><td%s>%s</td><td%s>%s</td><td%s>%s</td><td%s>%s</td></tr>\n",
+		if why != "" {
+			outcome += "<br><span class=\"soft\">" + escaped(why) + "</span>"
+		}
+		fmt.Fprintf(b, "<tr><td><a href=\"#g%d\">%s</a></td><td%s>%s</td><td%s>%s</td><td class=\"number\"%s>%s</td><td%s>%s</td></tr>\n",
 			at, escaped(r.Group), r.class(), outcome, labeled("the kubelet waits at most", r.Waits), escaped(r.Waits), labeled("size", r.Size), escaped(r.Size), labeled("lost", r.Lost), r.Lost)
 	}
 	b.WriteString("</tbody>\n</table>\n</div></section>\n")
