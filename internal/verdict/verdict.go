@@ -87,7 +87,7 @@ func Of(f Facts) Verdict {
 		v.Kind, v.NodeupRuns = Never, true
 		v.blame(worst, "")
 	case worst.Effect == lint.TooLarge:
-		v.Kind, v.Why = TooLarge, f.Size.Takes()
+		v.Kind, v.Why = TooLarge, f.Size.Takes()+", and refuses more"
 	case worst.Effect == lint.Loses:
 		v.Kind = Loses
 		v.blame(worst, "")
