@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Shell runs a login shell as root in the machine while it runs, for Options.Until. With a terminal as stdin it is an
@@ -20,6 +22,11 @@ func (m *Machine) Shell(ctx context.Context, stdin io.Reader, stdout, stderr io.
 		return err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	// what was ignored when we were started, as a script's background job has SIGINT, would stay ignored in the shell:
+	// Ctrl-C would end nothing there. A signal that is caught has its default in other programs.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(caught)
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		return fmt.Errorf("a shell in the node: %w", err)
