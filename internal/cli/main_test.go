@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +21,9 @@ import (
 func TestMain(m *testing.M) {
 	if os.Args[0] == "peak-memory" {
 		os.Exit(peakMemoryMain())
+	}
+	if strings.HasSuffix(os.Args[0], ".test") { // else it is kopshook
+		attend()
 	}
 	testscript.Main(m, map[string]func(){
 		"kopshook": func() { os.Exit(Main(os.Args)) },
@@ -106,5 +111,15 @@ func crlf(ts *testscript.TestScript, _ bool, args []string) {
 		data, err := os.ReadFile(ts.MkAbs(name))
 		ts.Check(err)
 		ts.Check(os.WriteFile(ts.MkAbs(name), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), 0o666))
+	}
+}
+
+// attend has the programs that tests start not ignore signals that the tests were started with ignored, as nohup and a script's
+// background job do: what a program catches has its default in those that it starts.
+func attend() {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 }

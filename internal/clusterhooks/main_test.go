@@ -23,6 +23,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if strings.HasSuffix(os.Args[0], ".test") { // else it is a program
+		attend()
+	}
 	testscript.Main(m, map[string]func(){
 		"kopshook": func() { os.Exit(cli.Main(os.Args)) },
 		"kops":     standInKops,
@@ -163,3 +166,13 @@ func standInWait(file string) {
 
 // note appends a line to $LOG.
 func note(line string) { noteTo(os.Getenv("LOG"), strings.TrimRight(line, "\n")) }
+
+// attend has the programs that tests start not ignore signals that the tests were started with ignored, as nohup and a script's
+// background job do: what a program catches has its default in those that it starts.
+func attend() {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+}
