@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Written is a hook as parts of user data hold it, those of an earlier release too.
@@ -163,7 +165,7 @@ func readUnit(text string, f map[string]string) (placed []File) {
 				continue
 			}
 			f["phase"], f["run"], f["onFailure"] = string(r.Phase), r.Run, r.OnFailure
-			f["attempts"], f["retryDelay"], f["timeout"] = strconv.Itoa(r.Attempts), span(r.RetryDelay), span(r.Timeout)
+			f["attempts"], f["retryDelay"], f["timeout"] = strconv.Itoa(r.Attempts), report.Duration(r.RetryDelay), report.Duration(r.Timeout)
 			f["rebootExitCodes"] = strings.Join(r.RebootExitCodes, ", ")
 			placed = placedBy(readEnv(r.command, f))
 		case key == "ExecStartPost" && strings.Contains(value, "is-enabled"):

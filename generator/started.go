@@ -62,15 +62,3 @@ func secondsOf(s string) time.Duration {
 	n, _ := strconv.Atoi(s)
 	return time.Duration(n) * time.Second
 }
-
-// span is a duration as one writes it in the spec.
-func span(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
