@@ -121,6 +121,9 @@ func refused(ctx context.Context, doing, address string, err error) error {
 	if !strings.Contains(err.Error(), address) {
 		err = fmt.Errorf("%s %s: %w", doing, address, err)
 	}
+	if words := report.Cut(err.Error(), 1000); words != err.Error() { // the whole page of a server
+		err = errors.New(words)
+	}
 	if strings.HasPrefix(address, "https://") {
 		return err
 	}

@@ -243,9 +243,5 @@ func excerpt(b []byte) string {
 
 // oneLine is a text on one line, at most so many characters of it.
 func oneLine(s string, most int) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return s
+	return report.Cut(strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " "), most)
 }

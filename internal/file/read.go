@@ -2,7 +2,6 @@
 package file
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -47,32 +46,6 @@ func read(name string, limit int64, open func(string, int, fs.FileMode) (*os.Fil
 		return nil, pathError(name, fmt.Errorf("is larger than %d bytes", limit))
 	}
 	return data, nil
-}
-
-// ReadAll is io.ReadAll that ends with ctx: standard input and FIFOs may never say a word.
-func ReadAll(ctx context.Context, r io.Reader) ([]byte, error) {
-	return Await(ctx, func() ([]byte, error) { return io.ReadAll(r) })
-}
-
-// Await runs do, which reads or writes and cannot be told of ctx, and returns at the latest when ctx ends; do may go on
-// then.
-func Await[T any](ctx context.Context, do func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := do()
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var none T
-		return none, context.Cause(ctx)
-	}
 }
 
 // Kind says what a file is that is not a regular one, as "a FIFO".

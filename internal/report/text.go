@@ -161,6 +161,14 @@ func OneLine(s string) string {
 	return strings.ReplaceAll(Clean(s), "\n    ", string(utf8.RuneError))
 }
 
+// Cut is at most so many characters of somebody's words.
+func Cut(s string, most int) string {
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
 // Clean keeps what would control the terminal or turn the direction of its text out of somebody's words. Line feeds
 // become lines that are indented, so that no input can make up a finding.
 func Clean(s string) string {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -23,6 +24,7 @@ func TestBucketsThatMisbehave(t *testing.T) {
 			io.WriteString(w, "<Error><Code>"+code+"</Code><Message>words of the server</Message></Error>")
 		}
 	}
+	var told atomic.Bool // the command has said its word
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		s3, gs  string // what the error says
@@ -37,10 +39,20 @@ func TestBucketsThatMisbehave(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			io.WriteString(w, "#!/bin/sh\n")
 		}, "unexpected EOF", "unexpected EOF"},
+		"never ends": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			words := make([]byte, 1<<20)
+			for range 4 << 10 { // nobody can stop who reads it
+				if _, err := w.Write(words); err != nil || told.Load() {
+					return
+				}
+			}
+		}, "the answer is larger than 512 MiB", "HTTP response code 403"},
 		"hangs up": {func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, "EOF", "EOF"},
 	} {
 		for _, scheme := range []string{"s3", "gs"} {
 			t.Run(scheme+": "+name, func(t *testing.T) {
+				told.Store(false)
 				srv := httptest.NewServer(c.handler)
 				defer srv.Close()
 				t.Setenv("S3_ENDPOINT", srv.URL)
@@ -50,8 +62,9 @@ func TestBucketsThatMisbehave(t *testing.T) {
 				t.Setenv("AWS_MAX_ATTEMPTS", "1")
 				use := useBuckets(t, srv)
 				files, err := fetchNew(t, scheme+"://bucket/x.sh", use)
+				told.Store(true)
 				want := map[string]string{"s3": c.s3, "gs": c.gs}[scheme]
-				if said := got(files, err); err == nil || len(files) > 0 || !strings.HasPrefix(said, `error: source "`+scheme+`://bucket/x.sh": `) || !strings.Contains(said, want) {
+				if said := got(files, err); err == nil || len(files) > 0 || !strings.HasPrefix(said, `error: source "`+scheme+`://bucket/x.sh": `) || !strings.Contains(said, want) || len(said) > 1200 {
 					t.Errorf("%s, want %q", said, want)
 				}
 			})

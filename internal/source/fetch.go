@@ -244,6 +244,9 @@ func isTemporary(err error) bool {
 	return errors.As(err, &op) || errors.Is(err, errStalled) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrShortWrite)
 }
 
+// mostWords is how many characters of a server's words an error repeats: the clients of buckets take a page of 1 MiB for one.
+const mostWords = 1000
+
 // failure says that a source could not be fetched: in the words of the cause, without URLs, which may hold credentials.
 func (a *address) failure(err error, attempts int) error {
 	remedy := report.Remedy(err)
@@ -281,5 +284,5 @@ func (a *address) failure(err error, attempts int) error {
 	if attempts > 1 {
 		msg += fmt.Sprintf(" (tried %d times)", attempts)
 	}
-	return report.Hint(remedy, "source %q: %s", a.key, a.scrub(msg))
+	return report.Hint(remedy, "source %q: %s", a.key, report.Cut(a.scrub(msg), mostWords))
 }
