@@ -13,11 +13,12 @@ import (
 type Effect int
 
 const (
-	NoEffect   Effect = iota // it depends, or nothing is lost
-	Loses                    // something of the user data does not arrive, or does not run
-	TooLarge                 // the cloud refuses the user data
-	HookFails                // a hook that the kubelet waits for cannot succeed
-	NeverJoins               // no machine comes as far as nodeup
+	NoEffect     Effect = iota // it depends, or nothing is lost
+	Loses                      // something of the user data does not arrive, or does not run
+	TooLarge                   // the cloud refuses the user data
+	KubeletFails               // nodeup runs, and the kubelet does not start
+	HookFails                  // a hook that the kubelet waits for cannot succeed
+	NeverJoins                 // no machine comes as far as nodeup
 )
 
 // effects of errors that mean the same wherever they are found. What is lost has its effect from checkLosses.
@@ -28,6 +29,7 @@ var effects = map[string]Effect{
 	"KH027": NeverJoins,
 	"KH034": NeverJoins, // the boot hangs
 	"KH037": NeverJoins, // the boot hangs
+	"KH060": Loses,      // the shell stops there
 	Size:    TooLarge,
 }
 

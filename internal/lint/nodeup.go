@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/shell"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 // nodeupFiles are files that nodeup writes on every boot, and where kops takes what is to stand in them
@@ -150,43 +152,54 @@ func (p *pass) checkSwap() {
 	}
 	const message = "the kubelet does not start while swap is on"
 	for _, s := range p.shells {
-		if c := swapsOn(s.Commands); c != nil {
-			p.add("KH090", s.place(c.Line, c.Col), firstOf(c)+": "+message)
+		if c, what := swapsOn(s.Commands); c != nil {
+			p.add("KH090", s.place(c.Line, c.Col), firstOf(c)+": "+message, effect(what))
 		}
 	}
 	p.checkSwapConfig(message)
 	pos := report.Position{File: p.g.File, Line: p.g.Line}
+	before := map[string]bool{} // the kubelet starts
+	for _, h := range waits.Find(p.result, nil) {
+		before[h.Name] = before[h.Name] || h.Holds()
+	}
 	for _, h := range p.hookScripts() {
-		if swapsOn(shell.Parse(h.text).Commands) != nil {
-			p.add("KH090", pos, fmt.Sprintf("hook %q of %q switches swap on: %s", h.name, p.g.Name, message))
+		c, what := swapsOn(shell.Parse(h.text).Commands)
+		if !before[h.name] {
+			what = NoEffect
+		}
+		if c != nil {
+			p.add("KH090", pos, fmt.Sprintf("hook %q of %q switches swap on: %s", h.name, p.g.Name, message), effect(what))
 		}
 	}
 }
 
-// swapsOn finds the command that switches swap on, now or on the next boot.
-func swapsOn(commands []command) *command {
+// swapsOn finds the first command that switches swap on, now or on the next boot, and what the commands mean for the node.
+func swapsOn(commands []command) (first *command, e Effect) {
 	for i := range commands {
 		c := &commands[i]
 		if c.Is("swapon") && len(c.Words) > 1 && !c.Has("-s", "--show", "--summary", "--noheadings") {
-			return c
+			first = cmp.Or(first, c)
+			if !c.Guarded && !c.Fn {
+				e = KubeletFails
+			}
 		}
 		for _, w := range c.Writes {
 			if path.Clean(w.Path) == "/etc/fstab" && slices.ContainsFunc(strings.Split(w.Text, "\n"), func(l string) bool {
 				f := strings.Fields(l)
 				return len(f) > 2 && f[2] == "swap" && !strings.HasPrefix(f[0], "#")
 			}) {
-				return c
+				first = cmp.Or(first, c)
 			}
 		}
 	}
-	return nil
+	return first, e
 }
 
 // checkSwapConfig looks for swap in cloud-config (cc_mounts.py: handle_swapcfg, and entries of mounts).
 func (p *pass) checkSwapConfig(message string) {
 	p.configs(func(_ int, config *pyyaml.Value) {
 		if e, ok := config.GetEntry("swap"); ok && e.Value.IsDict() && e.Value.Get("filename").Truth() && e.Value.Get("size").Truth() {
-			p.add("KH090", p.place(p.result.At(e.Key)), "swap: "+message)
+			p.add("KH090", p.place(p.result.At(e.Key)), "swap: "+message, effect(KubeletFails))
 		}
 		mounts := config.Get("mounts")
 		if !mounts.IsSequence() {
@@ -194,7 +207,11 @@ func (p *pass) checkSwapConfig(message string) {
 		}
 		for _, m := range mounts.Items {
 			if m.IsSequence() && len(m.Items) > 2 && (m.Items[1].Str == "swap" || m.Items[2].Str == "swap") {
-				p.add("KH090", p.place(p.result.At(m)), "mounts: "+message)
+				what := KubeletFails
+				if len(m.Items) > 3 && slices.Contains(strings.Split(m.Items[3].Str, ","), "noauto") {
+					what = NoEffect
+				}
+				p.add("KH090", p.place(p.result.At(m)), "mounts: "+message, effect(what))
 			}
 		}
 	})

@@ -32,7 +32,7 @@ type Verdict struct {
 	Lost  int    `json:"lost,omitempty"`  // how many things do not arrive or do not run
 	Hooks int    `json:"hooks"`           // how many the kubelet waits for
 
-	// NodeupRuns says of machines that never join that nodeup.sh runs all the same: it is a hook that holds the kubelet back.
+	// NodeupRuns says of machines that never join that nodeup.sh runs all the same: a hook holds the kubelet back, or it does not start.
 	NodeupRuns bool `json:"-"`
 
 	bastion bool
@@ -83,7 +83,7 @@ func Of(f Facts) Verdict {
 		if worst.Effect == lint.Loses {
 			v.blame(worst, missing+": ")
 		}
-	case worst.Effect == lint.HookFails:
+	case worst.Effect == lint.HookFails, worst.Effect == lint.KubeletFails:
 		v.Kind, v.NodeupRuns = Never, true
 		v.blame(worst, "")
 	case worst.Effect == lint.TooLarge:

@@ -40,6 +40,7 @@ func TestOf(t *testing.T) {
 		"a hook that a loss takes which comments switch off": {verdict.Facts{Hooks: []waits.Hook{missing}, Result: &cloudinit.Result{Lost: []cloudinit.Loss{{}}}},
 			verdict.Joins, "joins", "joins when its hook succeeds", false},
 		"a hook after the kubelet that does not arrive": {verdict.Facts{Hooks: []waits.Hook{{Name: "label", Phase: "post-kubelet", Missing: true}}}, verdict.Joins, "joins", "joins", false},
+		"a kubelet that does not start":                 {verdict.Facts{Findings: []lint.Finding{found(lint.KubeletFails, "swap is on")}}, verdict.Never, "never joins", "never joins: swap is on (ig.yaml:7)", true},
 		"a hook that cannot succeed":                    {verdict.Facts{Findings: []lint.Finding{found(lint.HookFails, "it waits for itself")}}, verdict.Never, "never joins", "never joins: it waits for itself (ig.yaml:7)", true},
 		"worse wins": {verdict.Facts{Findings: []lint.Finding{found(lint.Loses, "a"), found(lint.NeverJoins, "b: the node never joins"), found(lint.TooLarge, "c")}},
 			verdict.Never, "never joins", "never joins: b (ig.yaml:7)", false},
