@@ -104,9 +104,11 @@ func (g *Group) LeavesOut() bool {
 	return g.Object.IsKarpenterManaged() || g.ClusterObject != nil && g.ClusterObject.Object.GetCloudProvider() == kops.CloudProviderMetal
 }
 
-// Unsupported says why user data does not reach the nodes of the group, or breaks them; it is empty where neither is so.
-// Bastions, which have no kubelet, are for the caller to decide.
-func (g *Group) Unsupported() (reason string) {
+// InNodeClass says whether the user data of the group's nodes is that of an EC2NodeClass of Karpenter's, and would be of use there.
+func (g *Group) InNodeClass() bool { return g.Object.IsKarpenterManaged() && g.noMultipart() == "" }
+
+// noMultipart says why nodes with the group's image do not read the parts of user data; it is empty where they do.
+func (g *Group) noMultipart() (reason string) {
 	image := strings.ToLower(g.Object.Spec.Image)
 	switch {
 	case strings.Contains(image, "flatcar") || strings.HasPrefix(image, "075585003325/"):
@@ -115,6 +117,17 @@ func (g *Group) Unsupported() (reason string) {
 	case strings.HasPrefix(image, "cos-cloud/"):
 		// kops tells Container-Optimized OS by its project: pkg/model/gcemodel/autoscalinggroup.go:142.
 		return "its image is Container-Optimized OS, whose cloud-init and file system are its own"
+	}
+	return ""
+}
+
+// Unsupported says why user data does not reach the nodes of the group, or breaks them; it is empty where neither is so.
+// Bastions, which have no kubelet, are for the caller to decide.
+func (g *Group) Unsupported() (reason string) {
+	if reason := g.noMultipart(); reason != "" {
+		return reason
+	}
+	switch {
 	case g.Object.IsKarpenterManaged():
 		// kops pkg/model/bootstrapscript.go:128: the user data of Karpenter's nodes is built without additionalUserData.
 		return "Karpenter manages it, and kops leaves additionalUserData out there"

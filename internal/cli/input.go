@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/internal/clusterhooks"
+	"kopshook.dev/kopshook/internal/nodeclass"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/source"
@@ -20,21 +21,24 @@ import (
 // inputs are the files of a command, and where to say what is wrong in them.
 type inputs struct {
 	plan.Input
-	around []*clusterhooks.Doc // what kopshook exec runs: only the sources in them count here
-	strict bool
-	stderr io.Writer
+	around  []*clusterhooks.Doc // what kopshook exec runs: only the sources in them count here
+	classes []*nodeclass.Class
+	strict  bool
+	stderr  io.Writer
 }
 
 func newInputs(strict bool, stderr io.Writer) *inputs {
 	in := &inputs{strict: strict, stderr: stderr}
 	in.Sources = map[string][]byte{}
 	in.Other = func(name string, data []byte, r *report.Report) int {
+		classes := nodeclass.Decode(name, data, r)
+		in.classes = append(in.classes, classes...)
 		if !bytes.Contains(data, []byte(clusterhooks.Kind)) {
-			return 0
+			return len(classes)
 		}
 		found := clusterhooks.Decode(name, data, r)
 		in.around = append(in.around, found...)
-		return len(found)
+		return len(found) + len(classes)
 	}
 	return in
 }

@@ -44,7 +44,7 @@ func (in *inputs) planned(c *cli.Context, o plan.Options, checks ...plan.Check) 
 	if err != nil {
 		return nil, err
 	}
-	said.Write, said.Remove = o.Write, o.Remove
+	said.Write, said.Remove, said.NodeClasses = o.Write, o.Remove, o.NodeClasses
 	return in.merge(c, said)
 }
 

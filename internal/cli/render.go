@@ -6,6 +6,7 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/nodeclass"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -22,13 +23,17 @@ func renderCommand() *cli.Command {
           kops' own nodeup.sh is marked, or filled from --base, a user-data file that kops wrote
    tree   what lands on the nodes as plain files, for reviewers; files that are the same in all groups are shown
           once, under all/. With --dir they are written to a folder
+   ec2nodeclass   for instance groups with manager: Karpenter, whose nodes get no additionalUserData from kops: their
+          EC2NodeClass objects, which kops made and which are among the files, with the message as user data.
+          See docs/karpenter.md
 
 Examples:
    kopshook render -o json examples/gpu/hooks.yaml examples/mixed/cluster.yaml
    kopshook render -o mime --group gpu-a examples/gpu/hooks.yaml examples/mixed/cluster.yaml
-   kopshook render -o tree examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
+   kopshook render -o tree examples/gpu/hooks.yaml examples/mixed/cluster.yaml
+   kubectl get ec2nodeclass -o yaml | kopshook render -o ec2nodeclass -f hooks.yaml cluster.yaml - | kubectl apply -f -`,
 		Flags: append(planFlags(), pruneFlag(),
-			formatFlag("yaml", "json", "mime", "tree"),
+			formatFlag("yaml", "json", "mime", "tree", ec2NodeClass),
 			groupFlag(), clusterFlag(),
 			&cli.StringFlag{Name: "dir", Aliases: []string{"d"}, Usage: "with -o tree: write the files to `DIR`, which must be empty or new"},
 		),
@@ -36,15 +41,26 @@ Examples:
 	}
 }
 
+// ec2NodeClass is the form that Karpenter reads.
+const ec2NodeClass = "ec2nodeclass"
+
 func render(c *cli.Context) error {
-	out, err := shown(c)
+	format := c.String("output")
+	see := shown
+	var classes []*nodeclass.Class
+	if format == "mime" || format == ec2NodeClass {
+		see = func(c *cli.Context) (out *plan.Output, err error) {
+			out, classes, err = withNodeClasses(c)
+			return out, err
+		}
+	}
+	out, err := see(c)
 	if err != nil {
 		return err
 	}
 	if c.IsSet("dir") && c.String("dir") == "" {
 		return report.Hint("name a folder that is empty or not there", "an empty name is given with --dir")
 	}
-	format := c.String("output")
 	if c.IsSet("dir") && format != "tree" {
 		return report.Hint("add -o tree", "--dir goes with -o tree only")
 	}
@@ -55,6 +71,8 @@ func render(c *cli.Context) error {
 		return renderMIME(c, out.Groups)
 	case "tree":
 		return renderTree(c, out)
+	case ec2NodeClass:
+		return renderNodeClasses(c, out.Groups, classes)
 	}
 	return unknownFormat(c)
 }

@@ -17,6 +17,15 @@ type Part struct {
 // additionalUserData, byte for byte (kops pkg/model/resources/nodeup.go:283, AWSMultipartMIME). role is the instance
 // group's; a Bastion has no bootstrap script. Without parts the script is the whole user data.
 func Message(nodeup []byte, role string, parts []Part) []byte {
+	return frame(nodeup, role, parts, "\r\n")
+}
+
+// TextMessage is Message with plain line ends in its framing, for files that people read: cloud-init takes both alike.
+func TextMessage(nodeup []byte, role string, parts []Part) []byte {
+	return frame(nodeup, role, parts, "\n")
+}
+
+func frame(nodeup []byte, role string, parts []Part, eol string) []byte {
 	if len(parts) == 0 {
 		return slices.Clone(nodeup)
 	}
@@ -24,18 +33,23 @@ func Message(nodeup []byte, role string, parts []Part) []byte {
 		parts = append([]Part{{Name: NodeupName, Type: TypeShellScript, Content: string(nodeup)}}, parts...)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "Content-Type: multipart/mixed; boundary=\"%s\"\r\nMIME-Version: 1.0\r\n\r\n", Boundary)
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+eol, args...) }
+	line("Content-Type: multipart/mixed; boundary=\"%s\"", Boundary)
+	line("MIME-Version: 1.0")
+	line("")
 	for i, p := range parts {
 		if i > 0 {
-			b.WriteString("\r\n")
+			line("")
 		}
-		fmt.Fprintf(&b, "--%s\r\n", Boundary)
-		fmt.Fprintf(&b, "Content-Disposition: attachment; filename=\"%s\"\r\n", p.Name)
-		b.WriteString("Content-Transfer-Encoding: 7bit\r\n")
-		fmt.Fprintf(&b, "Content-Type: %s\r\n", p.Type)
-		b.WriteString("Mime-Version: 1.0\r\n\r\n")
+		line("--%s", Boundary)
+		line("Content-Disposition: attachment; filename=\"%s\"", p.Name)
+		line("Content-Transfer-Encoding: 7bit")
+		line("Content-Type: %s", p.Type)
+		line("Mime-Version: 1.0")
+		line("")
 		b.WriteString(p.Content)
 	}
-	fmt.Fprintf(&b, "\r\n--%s--\r\n", Boundary)
+	line("")
+	line("--%s--", Boundary)
 	return b.Bytes()
 }

@@ -8,22 +8,31 @@ import (
 
 // Parts takes user data that kops wrote apart again, as Message put it together. nodeup is nil for a bastion. Content that holds a boundary line cannot be told from two parts, by cloud-init neither.
 func Parts(userData []byte) (nodeup []byte, parts []Part, err error) {
+	return partsOf(userData, "\r\n")
+}
+
+// TextParts is Parts of what TextMessage put together.
+func TextParts(userData []byte) (nodeup []byte, parts []Part, err error) {
+	return partsOf(userData, "\n")
+}
+
+func partsOf(userData []byte, eol string) (nodeup []byte, parts []Part, err error) {
 	if bytes.HasPrefix(userData, []byte("#!")) {
 		return userData, nil, nil
 	}
-	const head = "Content-Type: multipart/mixed; boundary=\"" + Boundary + "\"\r\nMIME-Version: 1.0\r\n\r\n--" + Boundary + "\r\n"
+	head := "Content-Type: multipart/mixed; boundary=\"" + Boundary + "\"" + eol + "MIME-Version: 1.0" + eol + eol + "--" + Boundary + eol
 	rest, ok := strings.CutPrefix(string(userData), head)
 	if !ok {
 		return nil, nil, errors.New("is not user data that kops wrote: neither a script nor a message of its own form")
 	}
-	rest, ok = strings.CutSuffix(rest, "\r\n--"+Boundary+"--\r\n")
+	rest, ok = strings.CutSuffix(rest, eol+"--"+Boundary+"--"+eol)
 	if !ok {
 		return nil, nil, errors.New("is not complete: its last boundary is missing")
 	}
-	for i, text := range strings.Split(rest, "\r\n--"+Boundary+"\r\n") {
-		header, content, _ := strings.Cut(text, "\r\n\r\n")
+	for i, text := range strings.Split(rest, eol+"--"+Boundary+eol) {
+		header, content, _ := strings.Cut(text, eol+eol)
 		p := Part{Content: content}
-		for line := range strings.SplitSeq(header, "\r\n") {
+		for line := range strings.SplitSeq(header, eol) {
 			key, value, _ := strings.Cut(line, ": ")
 			switch key {
 			case "Content-Disposition":

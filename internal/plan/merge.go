@@ -17,7 +17,9 @@ type Options struct {
 	Clusters []string // globs: only the instance groups of such clusters; none is all
 	Base     []Base   // the user data that kops made, for exact sizes
 	Strict   bool     // warnings are errors
-	Checks   []Check  // looks at the result
+	// NodeClasses plans for groups that Karpenter manages, too: the caller brings their parts into EC2NodeClasses.
+	NodeClasses bool
+	Checks      []Check // looks at the result
 
 	// Remove takes kopshook's parts out, whatever the specs say.
 	Remove bool
@@ -75,7 +77,9 @@ func (out *Output) plan(ctx context.Context) {
 	if o.Remove {
 		specs = nil
 	}
-	groups := Make(ctx, specs, out.Input.Manifests, o.Loader, &out.Report)
+	p := newPlanner(o.Loader, &out.Report)
+	p.nodeClasses = o.NodeClasses
+	groups := p.groups(ctx, specs, out.Input.Manifests)
 	for _, g := range groups {
 		g.asIs = len(specs) == 0 && !o.Remove || o.Partial && len(g.Hooks) == 0
 	}

@@ -65,7 +65,10 @@ func (g *Group) Stays() bool { return g.asIs || g.Skipped != "" }
 // Make plans for all instance groups of the manifests, in their order. What it has to say goes to r; the plan is of use only when r has no
 // errors.
 func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, loader Loader, r *report.Report) []*Group {
-	p := newPlanner(loader, r)
+	return newPlanner(loader, r).groups(ctx, docs, manifests)
+}
+
+func (p *planner) groups(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest) []*Group {
 	var groups []*Group
 	selects := map[*hookspec.Doc]bool{}
 	clusters, names := map[string]*instancegroups.Cluster{}, map[string]bool{}
@@ -88,7 +91,7 @@ func Make(ctx context.Context, docs []*hookspec.Doc, manifests []*Manifest, load
 	}
 	for _, d := range docs {
 		if !selects[d] {
-			r.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or remove the spec",
+			p.report.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or remove the spec",
 				"spec %q selects none of the instance groups", d.Spec.Metadata.Name)
 		}
 	}
@@ -172,6 +175,8 @@ type planner struct {
 	memo    generator.Memo
 	diffs   diffs
 	several bool // clusters
+
+	nodeClasses bool // Options.NodeClasses
 }
 
 func newPlanner(loader Loader, r *report.Report) *planner {
@@ -240,10 +245,17 @@ func (p *planner) serve(g *Group, exact bool) {
 		}
 		p.report.Add(f)
 	}
-	if reason := g.Unsupported(); reason != "" {
+	reason, remedy := g.Unsupported(), "leave it out with excludeNames in the spec's selector"
+	if g.InNodeClass() {
+		remedy = "put them into its EC2NodeClass: kopshook render -o ec2nodeclass; or " + remedy
+		if p.nodeClasses {
+			reason = ""
+		}
+	}
+	if reason != "" {
 		g.Skipped = reason
 		g.Hooks = nil
-		say("leave it out with excludeNames in the spec's selector", "hooks cannot be served: %s", reason)
+		say(remedy, "hooks cannot be served: %s", reason)
 		return
 	}
 	if g.Role != "Bastion" {
