@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,6 +32,8 @@ would make of them, and at the hooks' own scripts, too.
 Each finding has a code; docs/rules has a page for each, and --explain prints the rule. A comment
 "kopshook: ignore=KH014" on the line of a finding, on the line before it or anywhere in the part that it is about
 switches it off.
+
+The last lines, on stderr, count the findings and name the instance groups whose nodes do not join or lose something.
 
 Exit code 0: nothing found, 1: findings, 2: a mistake in the input.
 
@@ -105,7 +106,7 @@ func lintAction(c *cli.Context) error {
 	if c.Bool("fix") && slices.Contains(c.Args().Slice(), "-") {
 		return report.Hint("name the file", "standard input cannot be fixed in place")
 	}
-	in, findings, err := lintFiles(c)
+	in, out, findings, err := lintFiles(c)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func lintAction(c *cli.Context) error {
 			return err
 		}
 		if fixed {
-			if in, findings, err = lintFiles(c); err != nil {
+			if in, out, findings, err = lintFiles(c); err != nil {
 				return err
 			}
 		}
@@ -130,37 +131,12 @@ func lintAction(c *cli.Context) error {
 		return err
 	}
 	if c.String("output") == "text" {
-		fmt.Fprintln(c.App.ErrWriter, "kopshook: "+summary(shown, in))
+		printSummary(c.App.ErrWriter, shown, in, out)
 	}
 	if len(shown) > 0 {
 		return differs
 	}
 	return nil
-}
-
-// summary counts findings, and what was looked at: nothing found in nothing is no good news.
-func summary(findings []report.Finding, in *inputs) string {
-	count := map[report.Severity]int{}
-	for _, f := range findings {
-		count[f.Severity]++
-	}
-	var found []string
-	for _, s := range []report.Severity{report.Error, report.Warning} {
-		if n := count[s]; n > 0 {
-			found = append(found, report.Count(n, s.String()))
-		}
-	}
-	if n := count[report.Info]; n > 0 {
-		found = append(found, report.Thousands(n)+" info")
-	}
-	groups, hooks := 0, 0
-	for _, m := range in.Manifests {
-		groups += len(m.Groups())
-	}
-	for _, d := range in.Specs {
-		hooks += len(d.HookNames())
-	}
-	return fmt.Sprintf("%s in %s and %s", cmp.Or(strings.Join(found, ", "), "nothing found"), report.Count(groups, "instance group"), report.Count(hooks, "hook"))
 }
 
 func severityNamed(name string) (report.Severity, error) {
@@ -219,42 +195,41 @@ func explainRule(c *cli.Context, code string) error {
 }
 
 // lintFiles looks at all files of the command. It fails where they cannot be read.
-func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
+func lintFiles(c *cli.Context) (*inputs, *plan.Output, []lint.Finding, error) {
 	in, err := readInputs(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	opts, err := modelOptions(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	findings := in.takeDropped()
 	if len(in.Specs) == 0 && len(findings) == 0 {
 		if err := in.needManifests("lint"); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	o, err := in.mergeOptions(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var hooks []hookspec.Resolved
 	o.Checks = []plan.Check{plan.Removals, func(out *plan.Output) { hooks = plan.Hooks(c.Context, in.Specs, o.Loader, &out.Report) }}
 	out, err := in.merge(c, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	sizes := map[*plan.Group]lint.Finding{}
 	var sized []*plan.Group
+	looker := plan.Looker{Options: opts, Input: out.Input}
 	for _, g := range out.Groups {
-		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: in.Text(g.Manifest.Name), Parts: g.Merged()}
-		if len(l.Parts) > 0 {
-			if l.Size, err = g.Measure(); err != nil {
-				return nil, nil, err
-			}
-			g.Size = l.Size
+		look, err := looker.Look(g)
+		if err != nil {
+			return nil, nil, nil, err
 		}
-		for _, f := range lint.Check(l, lint.Options{Options: opts}) {
+		g.Size, g.Brief = look.Size, look.Brief(g)
+		for _, f := range look.Findings {
 			if f.Code == lint.Size {
 				sizes[g], sized = f, append(sized, g)
 				continue
@@ -273,7 +248,7 @@ func lintFiles(c *cli.Context) (*inputs, []lint.Finding, error) {
 		}
 		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Images: imagesOf(out.Groups, &hooks[i]), Source: in.Text(hooks[i].Doc.File)})...)
 	}
-	return in, sortFindings(append(findings, otherClouds(in, out.Groups)...)), nil
+	return in, out, sortFindings(append(findings, otherClouds(in, out.Groups)...)), nil
 }
 
 // otherClouds looks at hooks as each instance group has them: an override may name another store for another cloud.

@@ -116,11 +116,7 @@ func (l *Looker) Brief(g *Group) (Brief, error) {
 	if err != nil {
 		return Brief{}, err
 	}
-	b := Brief{Verdict: seen.Verdict, Size: seen.Size}
-	if seen.Verdict.Kind != verdict.Never {
-		b.hooks, b.Kubelet = seen.Hooks, waits.Kubelet(seen.Hooks)
-		b.Over = waits.Exceeded(waits.Limits(g.Group), b.hooks)
-	}
+	b := seen.Brief(g)
 	if key != "" {
 		if l.known == nil {
 			l.known = map[string]Brief{}
@@ -128,6 +124,16 @@ func (l *Looker) Brief(g *Group) (Brief, error) {
 		l.known[key] = b
 	}
 	return b, nil
+}
+
+// Brief is the part of the look at g that lists of groups show.
+func (l *Look) Brief(g *Group) Brief {
+	b := Brief{Verdict: l.Verdict, Size: l.Size}
+	if l.Verdict.Kind != verdict.Never {
+		b.hooks, b.Kubelet = l.Hooks, waits.Kubelet(l.Hooks)
+		b.Over = waits.Exceeded(waits.Limits(g.Group), b.hooks)
+	}
+	return b
 }
 
 // Briefs is a check that sets the Brief of all groups. It has nothing to say itself.

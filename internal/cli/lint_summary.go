@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/plan"
+	"kopshook.dev/kopshook/internal/report"
+)
+
+// printSummary says how much was found, and of which groups the machines do not join, lose something, or may come too late.
+func printSummary(w io.Writer, shown []report.Finding, in *inputs, out *plan.Output) {
+	fmt.Fprintln(w, "kopshook: "+summary(shown, in))
+	for _, s := range verdicts(out) {
+		if s.bad {
+			fmt.Fprintf(w, "kopshook: %s: %s\n", s.names(out.Labels()), report.OneLine(s.text))
+		}
+	}
+	for _, text := range late(out, func(*plan.Group) bool { return true }) {
+		fmt.Fprintln(w, "kopshook: "+text)
+	}
+}
+
+// summary counts findings, and what was looked at: nothing found in nothing is no good news.
+func summary(findings []report.Finding, in *inputs) string {
+	count := map[report.Severity]int{}
+	for _, f := range findings {
+		count[f.Severity]++
+	}
+	var found []string
+	for _, s := range []report.Severity{report.Error, report.Warning} {
+		if n := count[s]; n > 0 {
+			found = append(found, report.Count(n, s.String()))
+		}
+	}
+	if n := count[report.Info]; n > 0 {
+		found = append(found, report.Thousands(n)+" info")
+	}
+	groups, hooks := 0, 0
+	for _, m := range in.Manifests {
+		groups += len(m.Groups())
+	}
+	for _, d := range in.Specs {
+		hooks += len(d.HookNames())
+	}
+	return fmt.Sprintf("%s in %s and %s", cmp.Or(strings.Join(found, ", "), "nothing found"), report.Count(groups, "instance group"), report.Count(hooks, "hook"))
+}
