@@ -47,7 +47,7 @@ func (r *runner) discover(ctx context.Context) (ok bool) {
 func (r *runner) callExtension(ctx context.Context, e *Extension, event Event, c *Cluster) []StepResult {
 	var results []StepResult
 	for _, h := range r.found[e] {
-		if h.RequestHook.Hook != runtimeHooks[event].name {
+		if !h.isFor(event) {
 			continue
 		}
 		result := r.callUntilFree(ctx, e, &h, event, c)

@@ -33,6 +33,7 @@ type kopsObject struct {
 		Annotations map[string]string `json:"annotations" yaml:"annotations"`
 	} `json:"metadata" yaml:"metadata"`
 	Spec struct {
+		Role              string `json:"role" yaml:"role"` // of an InstanceGroup
 		KubernetesVersion string `json:"kubernetesVersion" yaml:"kubernetesVersion"`
 		ClusterDNSDomain  string `json:"clusterDNSDomain" yaml:"clusterDNSDomain"`
 		// v1alpha2 (pkg/apis/kops/v1alpha2/cluster.go:78,125,128,133)

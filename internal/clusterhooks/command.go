@@ -16,6 +16,14 @@ type Command struct {
 	// operand: "--new thing". "" where all is clear.
 	Doubt   string
 	options map[string][]string
+	nameAt  []int    // where in Args the words of Name stand
+	given   []option // in their order
+}
+
+// option is one that is given, and where: Args[from:to].
+type option struct {
+	name     string
+	from, to int
 }
 
 // ParseCommand reads a command line as kops does: options may stand anywhere, "--name x" and "--name=x" are the same,
@@ -23,14 +31,15 @@ type Command struct {
 func ParseCommand(args []string) *Command {
 	c := &Command{Args: args, options: map[string][]string{}}
 	var words []string
+	var wordAt []int
 	for i := 1; i < len(args); i++ {
-		arg := args[i]
+		arg, from := args[i], i
 		if arg == "--" {
 			words = append(words, args[i+1:]...)
 			break
 		}
 		if len(arg) < 2 || arg[0] != '-' {
-			words = append(words, arg)
+			words, wordAt = append(words, arg), append(wordAt, i)
 			continue
 		}
 		name, value, hasValue := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
@@ -70,8 +79,10 @@ func ParseCommand(args []string) *Command {
 			c.Doubt = arg + " " + following
 		}
 		c.set(name, value)
+		c.given = append(c.given, option{canonical(name), from, i + 1})
 	}
 	c.Name, c.Operands = splitName(words)
+	c.nameAt = wordAt[:min(len(wordAt), len(words)-len(c.Operands))]
 	return c
 }
 
@@ -216,19 +227,35 @@ func (c *Command) rolled() []Event {
 	if len(c.List("instance-group")) > 0 {
 		return nil
 	}
-	roles := c.List("instance-group-roles")
+	roles := c.roles()
+	has := func(role string) bool { return len(roles) == 0 || slices.Contains(roles, role) }
 	var events []Event
-	has := func(role string) bool {
-		return len(roles) == 0 || slices.ContainsFunc(roles, func(r string) bool {
-			r = strings.TrimSuffix(strings.ToLower(r), "s") // as kops does (pkg/apis/kops/parse.go:31)
-			return strings.Replace(r, "controlplane", "control-plane", 1) == role
-		})
-	}
-	if has("control-plane") || has("master") {
+	if has(roleControlPlane) {
 		events = append(events, AfterControlPlaneUpgrade)
 	}
-	if has("node") {
+	if has(roleNode) {
 		events = append(events, AfterClusterUpgrade)
 	}
 	return events
+}
+
+// kops' roles of instance groups, as its options name them.
+const (
+	roleControlPlane = "control-plane"
+	roleAPIServer    = "apiserver"
+	roleNode         = "node"
+	roleBastion      = "bastion"
+)
+
+// roles returns the roles that the command names, each as kops calls it (pkg/apis/kops/parse.go:28).
+func (c *Command) roles() []string {
+	var roles []string
+	for _, r := range c.List("instance-group-roles") {
+		r = strings.TrimSuffix(strings.ToLower(r), "s")
+		if r = strings.Replace(r, "controlplane", roleControlPlane, 1); r == "master" {
+			r = roleControlPlane
+		}
+		roles = append(roles, r)
+	}
+	return roles
 }

@@ -62,13 +62,9 @@ func TestParseCommand(t *testing.T) {
 // TestOptionsAreThoseOfKops holds the lists of options against kops' source: an option that takes a value must not be
 // taken for one that does not, or the cluster's name would be read as a value.
 func TestOptionsAreThoseOfKops(t *testing.T) {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kops").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	found := map[bool][]string{}
 	for _, folder := range []string{"cmd/kops", "pkg/kubeconfig", "pkg/commands"} {
-		files, err := filepath.Glob(filepath.Join(string(bytes.TrimSpace(dir)), folder, "*.go"))
+		files, err := filepath.Glob(filepath.Join(kopsSource(t), folder, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,16 +72,9 @@ func TestOptionsAreThoseOfKops(t *testing.T) {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
+			for option, boolean := range optionsIn(t, name) {
+				found[boolean] = append(found[boolean], option)
 			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if option, boolean, ok := definedOption(n); ok {
-					found[boolean] = append(found[boolean], option)
-				}
-				return true
-			})
 		}
 	}
 	if len(found[true]) < 30 || len(found[false]) < 100 {
@@ -104,6 +93,72 @@ func TestOptionsAreThoseOfKops(t *testing.T) {
 	for word := range strings.FieldsSeq(booleanOptions + valueOptions) {
 		if !slices.Contains(found[true], word) && !slices.Contains(found[false], word) && !slices.Contains(elsewhere, word) {
 			t.Errorf("kops has no option --%s", word)
+		}
+	}
+}
+
+func kopsSource(t *testing.T) string {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kops").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.TrimSpace(dir))
+}
+
+// optionsIn returns the options that a file of kops defines, and which of them are booleans.
+func optionsIn(t *testing.T, name string) map[string]bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if option, boolean, ok := definedOption(n); ok {
+			options[option] = boolean
+		}
+		return true
+	})
+	return options
+}
+
+// TestPartsOfReconcileAreCommandsOfKops: an option of reconcile is one of the two commands that it begins with, or it is left
+// out there.
+func TestPartsOfReconcileAreCommandsOfKops(t *testing.T) {
+	options := func(command string) map[string]bool {
+		o := optionsIn(t, filepath.Join(kopsSource(t), "cmd", "kops", command+"_cluster.go"))
+		for name := range optionsIn(t, filepath.Join(kopsSource(t), "pkg", "kubeconfig", "create_kubecfg.go")) {
+			o[name] = true
+		}
+		return o
+	}
+	line := []string{"kops", "reconcile", "cluster", "--name=a.b", "--state", "s3://x"}
+	given := options("reconcile")
+	if len(given) < 3 {
+		t.Fatalf("reconcile has only the options %v", given)
+	}
+	for name := range given {
+		line = append(line, "--"+name+"=1")
+	}
+	first, rest, ok := ParseCommand(line).controlPlaneFirst()
+	if !ok || len(first) != 2 || !slices.Equal(rest, line) {
+		t.Fatalf("%q, %q, %v", first, rest, ok)
+	}
+	global := []string{"name", "state"}
+	for _, args := range first {
+		c := ParseCommand(args)
+		known := options(strings.TrimSuffix(c.Name, " cluster"))
+		for _, o := range c.given {
+			if _, ok := known[o.name]; !ok && !slices.Contains(global, o.name) {
+				t.Errorf("kops %s has no option --%s", c.Name, o.name)
+			}
+		}
+		if !c.Yes() || c.ClusterName() != "a.b" || c.Option("state") != "s3://x" {
+			t.Errorf("%q: what was given is lost", args)
+		}
+		if diff := cmp.Diff([]string{"control-plane", "apiserver"}, c.roles()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", args, diff)
 		}
 	}
 }

@@ -28,7 +28,7 @@ const (
 	AfterControlPlaneReady Event = "after-control-plane-ready"
 
 	// These two are not of every rolling update: it must have gone over the control plane, or over the nodes. They keep
-	// the names of Cluster API, which has no other words for them.
+	// the names of Cluster API, which has no other words for them. The first comes before the nodes: see split.go.
 	AfterControlPlaneUpgrade Event = "AfterControlPlaneUpgrade"
 	AfterClusterUpgrade      Event = "AfterClusterUpgrade"
 )
@@ -80,7 +80,7 @@ var Aliases = []Alias{
 	{"Helm", "pre-install", []Event{BeforeCreate}, ""},
 	{"Helm", "post-install", []Event{AfterCreate}, ""},
 	{"Helm", "pre-upgrade", []Event{BeforeUpgrade}, ""},
-	{"Helm", "post-upgrade", []Event{AfterUpgrade}, ""},
+	{"Helm", "post-upgrade", []Event{AfterClusterUpgrade}, ""},
 	{"Helm", "pre-rollback", []Event{BeforeRollback}, ""},
 	{"Helm", "post-rollback", []Event{AfterRollback}, ""},
 	{"Helm", "pre-delete", []Event{BeforeDelete}, ""},

@@ -98,6 +98,8 @@ func extensionDiscovery(w http.ResponseWriter, mode string) {
 		answer = map[string]any{"status": "Failure", "message": "not ready"}
 	case "other-version":
 		handler["requestHook"].(map[string]any)["apiVersion"] = "hooks.runtime.cluster.x-k8s.io/v1beta1"
+	case "slow-let-go":
+		handler["requestHook"].(map[string]any)["hook"] = "AfterControlPlaneUpgrade"
 	case "all":
 		var handlers []any
 		for _, hook := range []string{"BeforeClusterDelete", "AfterClusterUpgrade", "AfterControlPlaneUpgrade", "BeforeClusterUpgrade", "AfterControlPlaneInitialized", "BeforeClusterCreate"} {
@@ -143,6 +145,11 @@ func extensionAnswer(w http.ResponseWriter, req *http.Request, mode string, call
 		fmt.Fprint(w, `{"status": "Failure", "message": "not on a Friday"}`)
 	case "blocks-for-ever":
 		fmt.Fprintf(w, `{"status": "Success", "message": "call %d", "retryAfterSeconds": 1}`, call)
+	case "slow-let-go":
+		if call < 3 {
+			success["retryAfterSeconds"] = 1
+		}
+		json.NewEncoder(w).Encode(success)
 	case "echo":
 		var q map[string]any
 		json.Unmarshal(body, &q)

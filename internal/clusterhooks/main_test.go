@@ -80,6 +80,7 @@ func send(ts *testscript.TestScript, _ bool, args []string) {
 // anything. Whatever it is asked to do it notes in $LOG and prints. Further behavior is asked for by environment:
 //
 //	KOPS_EXIT=N     exits with N
+//	KOPS_FAIL=TEXT  exits with 3 when its words hold the text
 //	KOPS_DIE=TERM   kills itself by a signal
 //	KOPS_WAIT=FILE  makes FILE, waits for signals, notes each, and ends by the second SIGINT or the first SIGTERM
 //	KOPS_STDIN=1    notes what comes on standard input
@@ -126,6 +127,9 @@ func standInKops() {
 		signal.Reset(s)
 		syscall.Kill(os.Getpid(), s)
 		select {}
+	}
+	if text := os.Getenv("KOPS_FAIL"); text != "" && strings.Contains(args, text) {
+		os.Exit(3)
 	}
 	code, _ := strconv.Atoi(os.Getenv("KOPS_EXIT"))
 	os.Exit(code)

@@ -55,6 +55,9 @@ func (r *runner) prepare(ctx context.Context) error {
 	if err := r.findTargets(ctx, op); err != nil {
 		return err
 	}
+	if err := r.checkGroups(ctx); err != nil {
+		return err
+	}
 	return r.load(ctx)
 }
 

@@ -12,6 +12,8 @@ import (
 type ending struct {
 	exitCode int            // 128+N after signal N, as a shell says it
 	signal   syscall.Signal // that ended it, 0 for none
+	// interrupt is an interrupting signal that came while it ran in front, nil for none; it may have chosen to go on.
+	interrupt os.Signal
 }
 
 func endingOf(state *os.ProcessState) ending {

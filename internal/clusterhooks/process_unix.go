@@ -129,14 +129,19 @@ func untilSignal(ctx context.Context, signals <-chan os.Signal) (_ context.Conte
 }
 
 // runInFront runs a command with this process' terminal, streams and process group, and passes signals on to it. It
-// returns when the command ends, not before; late is an interrupting signal that came too late for it.
+// returns when the command ends, not before; late is an interrupting signal that came too late for it. The ending says
+// which interrupting signal came before.
 //
 // What came before the end does not stay in signals: it is not for the hooks that run next.
 func runInFront(cmd *exec.Cmd, signals <-chan os.Signal) (_ ending, late os.Signal, err error) {
 	if err := cmd.Start(); err != nil {
 		return ending{}, nil, err
 	}
+	var came os.Signal
 	pass := func(s os.Signal) {
+		if interrupts(s) {
+			came = s
+		}
 		if s == syscall.SIGPIPE || fromTerminal(s) && inForeground() {
 			return
 		}
@@ -173,7 +178,9 @@ func runInFront(cmd *exec.Cmd, signals <-chan os.Signal) (_ ending, late os.Sign
 	if err != nil && !errors.As(err, &exit) {
 		return ending{}, late, err
 	}
-	return endingOf(cmd.ProcessState), late, nil
+	e := endingOf(cmd.ProcessState)
+	e.interrupt = came
+	return e, late, nil
 }
 
 // tryLock takes an exclusive lock on a file, unless another process has it.

@@ -44,31 +44,22 @@ func (r *Result) writeText(w io.Writer) error {
 	if r.Note != "" {
 		fmt.Fprintf(&b, "no hooks run: %s\n", r.Note)
 	}
-	kops := func() {
+	r.inOrder(func(k KopsPart) {
 		switch {
-		case !r.Kops.Started:
+		case !k.Started:
 			line("", "kops", "not started", 0, "")
-		case r.Kops.Signal != "":
-			line("", "kops", "ended", r.Kops.Seconds, "killed by "+r.Kops.Signal)
+		case k.Signal != "":
+			line("", "kops", "ended", k.Seconds, "killed by "+k.Signal)
 		default:
-			line("", "kops", "ended", r.Kops.Seconds, fmt.Sprintf("exit code %d", r.Kops.ExitCode))
+			line("", "kops", "ended", k.Seconds, fmt.Sprintf("exit code %d", k.ExitCode))
 		}
-	}
-	said := false
-	for _, s := range r.Steps {
-		if !said && s.afterKops() {
-			kops()
-			said = true
-		}
+	}, func(s *StepResult) {
 		note := s.Message
 		if s.Attempts > 1 {
 			note = strings.TrimSpace(fmt.Sprintf("%s (%d attempts)", note, s.Attempts))
 		}
 		line(string(s.Event), s.Name, string(s.Status), s.Seconds, note)
-	}
-	if !said {
-		kops()
-	}
+	})
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -119,18 +110,7 @@ func (r *Result) writeJUnit(w io.Writer) error {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
-	kops := r.junitKops()
-	said := false
-	for _, step := range r.Steps {
-		if !said && step.afterKops() {
-			add(kops, r.Kops.Seconds)
-			said = true
-		}
-		add(step.junit(), step.Seconds)
-	}
-	if !said {
-		add(kops, r.Kops.Seconds)
-	}
+	r.inOrder(func(k KopsPart) { add(k.junit(), k.Seconds) }, func(s *StepResult) { add(s.junit(), s.Seconds) })
 	suite.Time = fmt.Sprintf("%.3f", total)
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -157,15 +137,15 @@ func (s *StepResult) junit() junitCase {
 	return c
 }
 
-func (r *Result) junitKops() junitCase {
-	c := junitCase{Class: "kops", Name: xmlText(strings.Join(r.Command, " "))}
+func (k *KopsPart) junit() junitCase {
+	c := junitCase{Class: "kops", Name: xmlText(strings.Join(k.Command, " "))}
 	switch {
-	case !r.Kops.Started:
+	case !k.Started:
 		c.Skipped = &junitMessage{"not started"}
-	case r.Kops.Signal != "":
-		c.Failure = &junitMessage{"killed by " + r.Kops.Signal}
-	case r.Kops.ExitCode != 0:
-		c.Failure = &junitMessage{fmt.Sprintf("exit code %d", r.Kops.ExitCode)}
+	case k.Signal != "":
+		c.Failure = &junitMessage{"killed by " + k.Signal}
+	case k.ExitCode != 0:
+		c.Failure = &junitMessage{fmt.Sprintf("exit code %d", k.ExitCode)}
 	}
 	return c
 }

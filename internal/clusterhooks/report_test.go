@@ -24,14 +24,26 @@ func TestReports(t *testing.T) {
 				ExitCode: 137, Signal: "SIGKILL", Message: "killed by SIGKILL", Output: "bad \xff byte\n"},
 			{Name: "thaw", Kind: "hook", Event: AfterUpgrade, Cluster: "main.example.com", Status: Skipped},
 		},
-		Kops: KopsResult{Started: true, Seconds: 252.5}, Exit: ExitHookFailed,
+		Exit: ExitHookFailed,
 	}
+	upgrade.ran(KopsPart{Command: upgrade.Command, Started: true, Seconds: 252.5, at: 2})
+	rolled := &Result{
+		Command: []string{"kops", "rolling-update", "cluster", "--yes"}, Clusters: []string{"main.example.com"},
+		Steps: []StepResult{
+			{Name: "freeze", Kind: "hook", Event: BeforeRollingUpdate, Cluster: "main.example.com", Status: Succeeded, Attempts: 1, Seconds: 1},
+			{Name: "look", Kind: "hook", Event: AfterControlPlaneUpgrade, Cluster: "main.example.com", Status: Succeeded, Attempts: 1, Seconds: 60},
+			{Name: "thaw", Kind: "hook", Event: AfterRollingUpdate, Cluster: "main.example.com", Status: Succeeded, Attempts: 1, Seconds: 1},
+		}, Exit: 1,
+	}
+	rolled.ran(KopsPart{Command: []string{"kops", "rolling-update", "cluster", "--instance-group-roles=control-plane,apiserver", "--yes"}, Started: true, Seconds: 900, at: 1})
+	rolled.ran(KopsPart{Command: []string{"kops", "rolling-update", "cluster", "--instance-group-roles=node,bastion", "--yes"}, Started: true, Seconds: 1800, ExitCode: 1, at: 2})
 	refused := &Result{Command: []string{"kops", "delete", "cluster", "--yes"}, Clusters: []string{"a.example.com"},
 		Steps: []StepResult{{Name: "gate.backups", Kind: "extension", Event: BeforeDelete, Cluster: "a.example.com", Status: Interrupted, Attempts: 7, Seconds: 61, Message: "interrupted"}},
 		Exit:  128 + int(syscall.SIGINT), Signal: syscall.SIGINT}
 	quiet := &Result{Command: []string{"kops", "update", "cluster"}, Clusters: []string{}, Steps: []StepResult{}, Note: "kops update cluster: it has no --yes",
-		Kops: KopsResult{Started: true, ExitCode: 143, Signal: "SIGTERM", Seconds: 1}, Exit: 143}
-	for name, result := range map[string]*Result{"upgrade": upgrade, "refused": refused, "quiet": quiet} {
+		Exit: 143}
+	quiet.ran(KopsPart{Command: quiet.Command, Started: true, ExitCode: 143, Signal: "SIGTERM", Seconds: 1})
+	for name, result := range map[string]*Result{"upgrade": upgrade, "refused": refused, "quiet": quiet, "rolled": rolled} {
 		for format, ext := range map[Format]string{Text: ".txt", JSON: ".json", JUnit: ".xml"} {
 			t.Run(name+ext, func(t *testing.T) {
 				var got bytes.Buffer

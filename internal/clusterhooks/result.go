@@ -40,15 +40,55 @@ type StepResult struct {
 	Output   string  `json:"output,omitempty"` // the end of it
 }
 
-// afterKops says whether the step came after the kops command.
-func (s *StepResult) afterKops() bool { return s.Event != discovery && !s.Event.Before() }
-
 // KopsResult is what became of the kops command.
 type KopsResult struct {
 	Started  bool    `json:"started"`
 	ExitCode int     `json:"exitCode"`
 	Signal   string  `json:"signal,omitempty"`
 	Seconds  float64 `json:"seconds"`
+	// Parts are the commands that kops was run with, where it was in parts: the control plane first. The fields above are
+	// of the last one then, but for the seconds, which are all.
+	Parts []KopsPart `json:"parts,omitempty"`
+}
+
+// KopsPart is a run of kops: the command as it was given, or a part of it.
+type KopsPart struct {
+	Command  []string `json:"command"`
+	Started  bool     `json:"started"`
+	ExitCode int      `json:"exitCode"`
+	Signal   string   `json:"signal,omitempty"`
+	Seconds  float64  `json:"seconds"`
+
+	at int // how many steps ran before it
+}
+
+// ran notes a run of kops.
+func (r *Result) ran(part KopsPart) {
+	k := &r.Kops
+	r.runs = append(r.runs, part)
+	if len(r.runs) > 1 || !slices.Equal(part.Command, r.Command) {
+		k.Parts = r.runs
+	}
+	k.Started, k.ExitCode, k.Signal = k.Started || part.Started, part.ExitCode, part.Signal
+	k.Seconds += part.Seconds
+}
+
+// inOrder calls kops for each part of the command and step for each step, in the order in which they ran.
+func (r *Result) inOrder(kops func(KopsPart), step func(*StepResult)) {
+	parts := r.runs
+	if len(parts) == 0 {
+		parts = []KopsPart{{Command: r.Command, at: len(r.Steps)}}
+	}
+	for i := range r.Steps {
+		for len(parts) > 0 && parts[0].at <= i {
+			kops(parts[0])
+			parts = parts[1:]
+		}
+		step(&r.Steps[i])
+	}
+	for _, p := range parts {
+		kops(p)
+	}
 }
 
 // Result is what kopshook exec did. It is the JSON report.
@@ -63,6 +103,8 @@ type Result struct {
 
 	// Signal is the one that ended kops, or kopshook's own work; 0 for none.
 	Signal syscall.Signal `json:"-"`
+
+	runs []KopsPart // of kops
 }
 
 // Exit codes of kopshook's own, as env, timeout and container runtimes have them, so that kops' own codes can be told

@@ -47,6 +47,8 @@ type runner struct {
 	found   map[*Extension][]handler
 	targets []target
 	waiting bool // a progress line is on the terminal
+	// interrupted is the signal that interrupted kops, whatever it made of it
+	interrupted os.Signal
 }
 
 // target is a cluster with the steps of its events.
@@ -107,22 +109,38 @@ func (r *runner) run(ctx context.Context) (interrupt os.Signal) {
 		r.say("kops was not started: a hook failed before it")
 		return nil
 	}
-	started, late := r.runKops()
-	if !started || late != nil {
-		return late
+	first, rest, split := r.splits()
+	if split {
+		if ok, interrupt = r.rollControlPlane(ctx, first); interrupt != nil || !r.result.Kops.Started {
+			return interrupt
+		}
+	} else {
+		rest = r.Command
+	}
+	if ok && r.result.Kops.ExitCode == 0 {
+		if split {
+			r.say("the rest: %s", strings.Join(rest, " "))
+		}
+		if started, late := r.runKops(rest); !started || late != nil {
+			return late
+		}
 	}
 	hookCtx, stop = untilSignal(ctx, r.Signals)
 	for i := range r.targets {
 		t := &r.targets[i]
 		r.refresh(hookCtx, t)
-		ok = r.stages(hookCtx, t, t.after, ok)
+		last := t.after
+		if split {
+			_, last = t.parts()
+		}
+		ok = r.stages(hookCtx, t, last, ok)
 	}
 	return stop()
 }
 
-// runKops runs the command itself, unless it cannot be started. late is a signal that came too late for it.
-func (r *runner) runKops() (started bool, late os.Signal) {
-	cmd := exec.Command(r.Command[0], r.Command[1:]...)
+// runKops runs the command, or a part of it, unless it cannot be started. late is a signal that came too late for it.
+func (r *runner) runKops(args []string) (started bool, late os.Signal) {
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Stdin, r.Stdout, r.Stderr
 	if r.prober != nil && r.prober.read != nil {
 		cmd.Stdin = bytes.NewReader(r.prober.read)
@@ -130,15 +148,17 @@ func (r *runner) runKops() (started bool, late os.Signal) {
 	cmd.Env = r.environ("kops")
 	start := time.Now()
 	end, late, err := runInFront(cmd, r.Signals)
-	k := &r.result.Kops
-	k.Seconds = seconds(start)
+	part := KopsPart{Command: args, Seconds: seconds(start), at: len(r.result.Steps)}
 	if err != nil {
-		r.say("%v", notStarted(r.Command[0], err))
-		k.ExitCode = exitNotRunable
+		r.say("%v", notStarted(args[0], err))
+		part.ExitCode = exitNotRunable
+		r.result.ran(part)
 		return false, late
 	}
-	k.Started, k.ExitCode, k.Signal = true, end.exitCode, end.signalName()
+	part.Started, part.ExitCode, part.Signal = true, end.exitCode, end.signalName()
+	r.result.ran(part)
 	r.result.Signal = end.signal
+	r.interrupted = end.interrupt
 	return true, late
 }
 
@@ -254,8 +274,27 @@ func (r *runner) printPlan() {
 	for i := range r.targets {
 		print(&r.targets[i], r.targets[i].before)
 	}
-	fmt.Fprintf(r.Stdout, "%-26s %-10s %s\n", "", "kops", report.OneLine(strings.Join(r.Command, " ")))
+	kops := func(args []string) {
+		fmt.Fprintf(r.Stdout, "%-26s %-10s %s\n", "", "kops", report.OneLine(strings.Join(args, " ")))
+	}
+	first, rest, split := r.splits()
+	if !split {
+		rest = r.Command
+	}
+	for _, args := range first {
+		kops(args)
+	}
 	for i := range r.targets {
-		print(&r.targets[i], r.targets[i].after)
+		if between, _ := r.targets[i].parts(); split {
+			print(&r.targets[i], between)
+		}
+	}
+	kops(rest)
+	for i := range r.targets {
+		last := r.targets[i].after
+		if split {
+			_, last = r.targets[i].parts()
+		}
+		print(&r.targets[i], last)
 	}
 }

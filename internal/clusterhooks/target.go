@@ -136,6 +136,19 @@ func (p *prober) object(ctx context.Context, name string) (*kopsObject, error) {
 		"cannot read what kops says of cluster %q: %w", name, err)
 }
 
+// groups asks kops for the instance groups of a cluster.
+func (p *prober) groups(ctx context.Context, name string) ([]kopsObject, error) {
+	out, err := p.ask(ctx, "get", "instancegroups", "--name="+name, "--output=json")
+	if err != nil {
+		return nil, err
+	}
+	groups, err := decodeObjects(out)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what kops says of the instance groups of %q: %w", name, err)
+	}
+	return groups, nil
+}
+
 // upgradeVersion asks kops which Kubernetes version the upgrade leads to, "" when it leaves the version as it is. It
 // runs the command without --yes and reads its table (cmd/kops/upgrade_cluster.go:265).
 func (p *prober) upgradeVersion(ctx context.Context) (string, error) {
@@ -335,13 +348,9 @@ func (p *prober) olderGroups(ctx context.Context, name string, objects []kopsObj
 	if !counted {
 		return false, nil
 	}
-	out, err := p.ask(ctx, "get", "instancegroups", "--name="+name, "--output=json")
+	stored, err := p.groups(ctx, name)
 	if err != nil {
 		return false, err
-	}
-	stored, err := decodeObjects(out)
-	if err != nil {
-		return false, fmt.Errorf("cannot read what kops says of the instance groups of %q: %w", name, err)
 	}
 	for _, o := range objects {
 		for i := range stored {

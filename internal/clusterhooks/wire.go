@@ -52,6 +52,9 @@ type handler struct {
 	FailurePolicy  *string `json:"failurePolicy"`
 }
 
+// isFor says whether a handler is to be called on an event.
+func (h *handler) isFor(event Event) bool { return h.RequestHook.Hook == runtimeHooks[event].name }
+
 // runtimeHooks maps events to the hooks of the Runtime SDK. blocking says whether an answer may hold things up.
 var runtimeHooks = map[Event]struct {
 	name     string
