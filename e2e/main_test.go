@@ -6,15 +6,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cli"
 	"kopshook.dev/kopshook/internal/fakecloud"
+	"kopshook.dev/kopshook/internal/signaltest"
 )
 
 // unbuilt says of suites at the end of the range why they cannot be built here.
@@ -29,7 +28,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "kopshook" {
 		os.Exit(cli.Main(os.Args[1:]))
 	}
-	attend()
+	signaltest.Attend()
 	var building sync.WaitGroup
 	var failed sync.Once
 	bad := false
@@ -64,14 +63,4 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
-}
-
-// attend has the programs that tests start not ignore signals that the tests were started with ignored, as nohup and a script's
-// background job do: what a program catches has its default in those that it starts.
-func attend() {
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
-	}
 }

@@ -5,17 +5,16 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"kopshook.dev/kopshook/internal/golden"
+	"kopshook.dev/kopshook/internal/signaltest"
 )
 
 func TestMain(m *testing.M) {
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(peakMemoryMain())
 	}
 	if strings.HasSuffix(os.Args[0], ".test") { // else it is kopshook
-		attend()
+		signaltest.Attend()
 	}
 	testscript.Main(m, map[string]func(){
 		"kopshook": func() { os.Exit(Main(os.Args)) },
@@ -111,15 +110,5 @@ func crlf(ts *testscript.TestScript, _ bool, args []string) {
 		data, err := os.ReadFile(ts.MkAbs(name))
 		ts.Check(err)
 		ts.Check(os.WriteFile(ts.MkAbs(name), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), 0o666))
-	}
-}
-
-// attend has the programs that tests start not ignore signals that the tests were started with ignored, as nohup and a script's
-// background job do: what a program catches has its default in those that it starts.
-func attend() {
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
 	}
 }

@@ -20,11 +20,12 @@ import (
 
 	"kopshook.dev/kopshook/internal/cli"
 	"kopshook.dev/kopshook/internal/golden"
+	"kopshook.dev/kopshook/internal/signaltest"
 )
 
 func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") { // else it is a program
-		attend()
+		signaltest.Attend()
 	}
 	testscript.Main(m, map[string]func(){
 		"kopshook": func() { os.Exit(cli.Main(os.Args)) },
@@ -170,13 +171,3 @@ func standInWait(file string) {
 
 // note appends a line to $LOG.
 func note(line string) { noteTo(os.Getenv("LOG"), strings.TrimRight(line, "\n")) }
-
-// attend has the programs that tests start not ignore signals that the tests were started with ignored, as nohup and a script's
-// background job do: what a program catches has its default in those that it starts.
-func attend() {
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
-		if signal.Ignored(s) {
-			signal.Notify(make(chan os.Signal, 1), s)
-		}
-	}
-}
