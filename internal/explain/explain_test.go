@@ -25,8 +25,13 @@ import (
 	"kopshook.dev/kopshook/internal/waits"
 )
 
-// example makes an instance group with the user's parts and hooks of each phase.
+// example makes an instance group of AWS with the user's parts and hooks of each phase.
 func example(t *testing.T, theirs []cloudinit.Part, hooks ...generator.Hook) Input {
+	t.Helper()
+	return exampleOn(t, kops.CloudProviderAWS, theirs, hooks...)
+}
+
+func exampleOn(t *testing.T, cloud kops.CloudProviderID, theirs []cloudinit.Part, hooks ...generator.Hook) Input {
 	t.Helper()
 	group := generator.InstanceGroup{Cluster: "main.example.com", Name: "nodes", Role: "Node"}
 	parts := theirs
@@ -48,7 +53,7 @@ func example(t *testing.T, theirs []cloudinit.Part, hooks ...generator.Hook) Inp
 			}
 			return fmt.Sprintf("ig.yaml:%d", 10*at.Part+at.Line)
 		}}
-	b := budget.Input{Cloud: "aws", Role: group.Role, Group: group, Runtime: "v1", Hooks: hooks, Parts: ours}
+	b := budget.Input{Cloud: cloud, Role: group.Role, Group: group, Runtime: "v1", Hooks: hooks, Parts: ours}
 	for _, p := range theirs {
 		b.Theirs = append(b.Theirs, generator.UserData(p))
 	}
@@ -90,9 +95,10 @@ var theirs = []cloudinit.Part{
 	{Name: "hook.sh", Type: cloudinit.TypeBoothook, Content: "#!/bin/sh\ntrue\n"},
 }
 
-func everyPhase(t *testing.T) Input {
+// everyPhase fits into the user data of Google Cloud, and not into that of AWS.
+func everyPhase(t *testing.T, cloud kops.CloudProviderID) Input {
 	every := func(h *generator.Hook) { h.EveryBoot = true }
-	return example(t, theirs,
+	return exampleOn(t, cloud, theirs,
 		hook("early", generator.Boot),
 		hook("driver", generator.PreNodeup, every),
 		hook("tools", generator.PreNodeup, func(h *generator.Hook) { h.OncePerImage = true }),
@@ -116,7 +122,8 @@ func TestForms(t *testing.T) {
 		name string
 		in   Input
 	}{
-		{"phases", everyPhase(t)},
+		{"phases", everyPhase(t, "gce")},
+		{"large", everyPhase(t, "aws")},
 		{"broken", brokenByOthers(t)},
 		{"plain", example(t, nil)},
 		{"never", example(t, replacesNodeup, hook("driver", generator.PreNodeup), hook("drain", generator.PreShutdown))},
@@ -172,7 +179,7 @@ func wellFormed(t *testing.T, data []byte) {
 }
 
 func TestHooksAreKnownByWhatArrives(t *testing.T) {
-	got := waits.Find(everyPhase(t).Result, nil)
+	got := waits.Find(everyPhase(t, "gce").Result, nil)
 	var names []string
 	for _, h := range got {
 		names = append(names, fmt.Sprintf("%s %s every=%v continue=%v %s missing=%v", h.Phase, h.Name, h.EveryBoot, h.Continue, tries(&h), h.Missing))
@@ -198,7 +205,7 @@ func TestHooksAreKnownByWhatArrives(t *testing.T) {
 
 // TestJSON holds what other programs build on.
 func TestJSON(t *testing.T) {
-	out, err := json.MarshalIndent(JSON([]Input{everyPhase(t)}), "", "  ")
+	out, err := json.MarshalIndent(JSON([]Input{everyPhase(t, "gce")}), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}

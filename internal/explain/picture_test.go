@@ -39,7 +39,7 @@ func TestSizesOfTextAreThoseOfTheStyle(t *testing.T) {
 func TestPicturesHaveNoTextUponText(t *testing.T) {
 	long := strings.Repeat("w", 70)
 	for name, in := range map[string]Input{
-		"every phase": everyPhase(t),
+		"every phase": everyPhase(t, "gce"),
 		"broken":      brokenByOthers(t),
 		"plain":       example(t, nil),
 		"pre-kubelet alone": example(t, theirs[:2],

@@ -129,7 +129,7 @@ const (
 func Make(in Input) *Timeline {
 	m := newMaker(in)
 	t := &Timeline{config: in.Result.Config, Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Label: cmp.Or(in.Label, in.Group), Role: in.Role, Size: in.Size, Verdict: in.Verdict, CloudInit: in.Result.Version.String()}
-	if in.Verdict.Kind != verdict.Never {
+	if !in.Verdict.NoNode() {
 		t.Kubelet, t.Waits, t.Over = waits.Kubelet(m.hooks), m.waits(), waits.Exceeded(m.limits(), m.hooks)
 	}
 	for _, h := range m.hooks {
@@ -222,8 +222,11 @@ func (m *maker) kops() []Stage {
 	kubelet := Stage{StageKubelet, "kubelet.service", "the node joins" + waits, []Step{
 		{Name: "kubelet", Owner: Kops, What: "kops", EveryBoot: true, Detail: "the node joins the cluster", Fails: "it starts again every 2 s; hooks do not run again"},
 	}}
-	if m.in.Verdict.Kind == verdict.Never {
+	if m.in.Verdict.NoNode() {
 		kubelet.Note = "the node never joins"
+		if m.in.Verdict.Kind == verdict.TooLarge {
+			kubelet.Note = "the cloud refuses the user data: there is no machine"
+		}
 		kubelet.Steps[0] = Step{Name: "kubelet", Owner: Kops, What: "kops", Detail: "does not start", Never: true}
 	}
 	nodeup := []Step{

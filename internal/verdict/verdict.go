@@ -116,6 +116,9 @@ func (v *Verdict) blame(f *lint.Finding, before string) {
 // Bad says whether the machines do not join, or lack something.
 func (v Verdict) Bad() bool { return v.Kind != Joins && v.Kind != "" }
 
+// NoNode says whether no machine becomes a node: how long its hooks may take says nothing then.
+func (v Verdict) NoNode() bool { return v.Kind == Never || v.Kind == TooLarge }
+
 // Label is the verdict in two or three words: "never joins", "too large", "joins, but loses 2", "joins".
 func (v Verdict) Label() string {
 	switch v.Kind {
