@@ -24,8 +24,8 @@ func (g *grammar) about() []byte {
 	return g.encodings()
 }
 
-// frame is a message of parts that bring their own headers, each with its line break.
-func frame(parts ...string) []byte {
+// framed is a message of parts that bring their own headers, each with its line break.
+func framed(parts ...string) []byte {
 	return []byte("MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=\"F\"\n\n--F\n" + strings.Join(parts, "\n--F\n") + "\n--F--\n")
 }
 
@@ -59,7 +59,7 @@ func (g *grammar) merges() []byte {
 		}
 		parts = append(parts, header+"\n"+body)
 	}
-	return frame(parts...)
+	return framed(parts...)
 }
 
 func (g *grammar) mergers() string {
@@ -131,7 +131,7 @@ func (g *grammar) patches() []byte {
 	if g.one(2) {
 		parts = append(parts, "Content-Type: text/cloud-config\n\n#cloud-config\n"+g.pick("", "merge_how: "+g.mergers()+"\n")+"bootcmd: [late]\nx: "+g.tree(0)+"\n")
 	}
-	return frame(parts...)
+	return framed(parts...)
 }
 
 // names is about files that want the same place in the folder of scripts, and about their order.
@@ -154,7 +154,7 @@ func (g *grammar) names() []byte {
 	if !g.one(3) {
 		parts = append(parts, "Content-Type: text/cloud-config\n\n#cloud-config\nruncmd:\n"+g.commands())
 	}
-	return frame(parts...)
+	return framed(parts...)
 }
 
 // places is about write_files: files that are in each other's way, modes, contents, and owners that come late.
@@ -179,7 +179,7 @@ func (g *grammar) places() []byte {
 	if g.one(3) {
 		parts = append(parts, "Content-Type: text/cloud-config\n\n#cloud-config\nmerge_how: "+g.mergers()+"\nwrite_files:\n"+g.writeFiles())
 	}
-	return frame(parts...)
+	return framed(parts...)
 }
 
 // encodings is about parts that are encoded, compressed, or containers of others.
@@ -225,7 +225,7 @@ func (g *grammar) encodings() []byte {
 		}
 		parts = append(parts, header+g.pick("", "", "Launch-Index: 0\n", "Launch-Index: x\n", "Content-Disposition: attachment; filename=a.sh\n", "X-Long: "+strings.Repeat("long ", 30)+"\n", "X-Fold: a\n\tb\n", "X-\u00e9: \u00e9\n")+g.pick("", "", "From nobody\n", ": empty\n")+"\n"+strings.ToValidUTF8(content, ""))
 	}
-	message := frame(parts...)
+	message := framed(parts...)
 	switch g.IntN(12) {
 	case 0:
 		return compress(message)
