@@ -64,7 +64,7 @@ func (h *hook) bake() string {
 	for _, code := range h.RebootExitCodes {
 		codes = append(codes, strconv.Itoa(code))
 	}
-	words := []string{"hook", h.Name, string(h.Phase), h.hash(), fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.Timeout)), strings.Join(codes, " ")}
+	words := []string{"hook", h.Name, string(h.Phase), h.hash(), fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.AttemptTimeout())), strings.Join(codes, " ")}
 	command, args := h.command(inImage)
 	for i, line := range [][]string{words, environment(h.Env), command, args} {
 		if len(line) == 0 {

@@ -139,6 +139,9 @@ func (m *model) runtimeParts() []UserData {
 	if slices.ContainsFunc(m.hooks, (*hook).fetches) {
 		parts = append(parts, UserData{"kopshook-003-fetch.sh", boothook, m.runtime.Fetch})
 	}
+	if slices.ContainsFunc(m.hooks, (*hook).asks) {
+		parts = append(parts, UserData{"kopshook-004-facts.sh", boothook, m.runtime.Facts})
+	}
 	if slices.ContainsFunc(m.hooks, func(h *hook) bool { return h.Phase == PostKubelet }) {
 		parts = append(parts, UserData{"kopshook-004-kubelet.sh", boothook, m.runtime.Kubelet})
 	}
@@ -214,5 +217,6 @@ var installed = map[string]string{
 	"kopshook-002-reboot.sh":  "reboot",
 	cloudName:                 "cloud",
 	"kopshook-003-fetch.sh":   "fetch",
+	"kopshook-004-facts.sh":   "facts",
 	"kopshook-004-kubelet.sh": "up",
 }

@@ -165,7 +165,7 @@ func readUnit(text string, f map[string]string) (placed []File) {
 				continue
 			}
 			f["phase"], f["run"], f["onFailure"] = string(r.Phase), r.Run, r.OnFailure
-			f["attempts"], f["retryDelay"], f["timeout"] = strconv.Itoa(r.Attempts), report.Duration(r.RetryDelay), report.Duration(r.Timeout)
+			f["attempts"], f["retryDelay"], f["timeout"] = strconv.Itoa(r.Attempts), report.Duration(r.RetryDelay), report.Duration(r.scriptTimeout())
 			f["rebootExitCodes"] = strings.Join(r.RebootExitCodes, ", ")
 			placed = placedBy(readEnv(r.command, f))
 		case key == "ExecStartPost" && strings.Contains(value, "is-enabled"):

@@ -62,3 +62,14 @@ func secondsOf(s string) time.Duration {
 	n, _ := strconv.Atoi(s)
 	return time.Duration(n) * time.Second
 }
+
+// scriptTimeout is how long a script may take: the attempt's time, or one of several scripts its own.
+func (s *Started) scriptTimeout() time.Duration {
+	for _, w := range s.command {
+		if _, rest, ok := strings.Cut(w, "own() { timeout -vk 9 "); ok {
+			n, _, _ := strings.Cut(rest, " ")
+			return secondsOf(n)
+		}
+	}
+	return s.Timeout
+}

@@ -48,7 +48,7 @@ type Hook struct {
 	Scripts         []Script
 	Verify          []byte // a script; nil when there is none
 	Env             map[string]string
-	Timeout         time.Duration // per attempt, verify included
+	Timeout         time.Duration // per attempt, verify included; of several scripts, of each
 	Attempts        int           // at least 1
 	RetryDelay      time.Duration // doubles up to 2m
 	Continue        bool          // on failure the node joins; else the kubelet stays blocked
@@ -62,6 +62,9 @@ type Hook struct {
 	DropIns         []DropIn
 	CloudConfig     *yaml.Node // a mapping, or nil
 }
+
+// AttemptTimeout is how long an attempt may take in all.
+func (h *Hook) AttemptTimeout() time.Duration { return h.Timeout * time.Duration(max(1, len(h.Scripts))) }
 
 // Script is an executable of a hook. A hook with an inline script has one, called "script"; one with a directory as
 // its source has one for each regular file of it, run in sorted() order of their names, up to the first failure.

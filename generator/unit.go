@@ -78,7 +78,7 @@ func (h *hook) unitTimeout() int {
 	if h.OncePerImage {
 		attempts++ // verify alone
 	}
-	total := around + attempts*(seconds(h.Timeout)+attempt)
+	total := around + attempts*(seconds(h.AttemptTimeout())+attempt)
 	delay := seconds(h.RetryDelay)
 	for range h.Attempts - 1 {
 		total += delay
@@ -111,8 +111,8 @@ func (h *hook) runArguments(hash string) string {
 			after += " " + strconv.Itoa(code)
 		}
 	}
-	settings := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.Timeout)), after}
-	command, args := h.command(surroundings{label: "/run/kopshook/ok/" + h.Name + "~", fetch: "/opt/kopshook/bin/fetch", cloud: "/opt/kopshook/bin/cloud", reload: "systemctl daemon-reload"})
+	settings := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.AttemptTimeout())), after}
+	command, args := h.command(surroundings{label: "/run/kopshook/ok/" + h.Name + "~", fetch: "/opt/kopshook/bin/fetch", cloud: "/opt/kopshook/bin/cloud", facts: "/opt/kopshook/bin/facts", reload: "systemctl daemon-reload"})
 	lines := []string{join(settings)}
 	if env := environment(h.Env); len(env) > 0 {
 		lines = append(lines, join(env))
@@ -141,6 +141,7 @@ type surroundings struct {
 	label  string // a file: it says in what the attempt has failed
 	fetch  string // the helper that downloads
 	cloud  string // the helper that asks the cloud as the machine
+	facts  string // the helper that sets variables which few hooks ask for; "" where they mean nothing
 	reload string // tells systemd of new units
 }
 
@@ -150,6 +151,9 @@ func (h *hook) command(at surroundings) (command, args []string) {
 	if h.Phase == PostKubelet {
 		command = []string{"/bin/sh", "/opt/kopshook/bin/up"}
 	}
+	if h.asks() && at.facts != "" {
+		command = append(command, "/bin/sh", at.facts)
+	}
 	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil && !h.OncePerImage {
 		return append(command, execute(h.Scripts[0].Name, h.Scripts[0].Content)...), nil
 	}
@@ -158,6 +162,9 @@ func (h *hook) command(at surroundings) (command, args []string) {
 		h.verifyAlone(&s)
 	}
 	h.placeFiles(&s, at)
+	if len(h.Scripts) > 1 {
+		s.add(ownTime, seconds(h.Timeout))
+	}
 	for i, script := range h.Scripts {
 		switch {
 		case len(h.Scripts) == 1:
@@ -167,7 +174,11 @@ func (h *hook) command(at surroundings) (command, args []string) {
 		default:
 			s.in(fmt.Sprintf("script %d", i+1))
 		}
-		s.run(script.Name, script.Content)
+		if len(h.Scripts) > 1 {
+			s.with("own", script.Name, script.Content)
+		} else {
+			s.run(script.Name, script.Content)
+		}
 	}
 	if h.Verify != nil {
 		s.in("verify")
@@ -254,8 +265,18 @@ func (s *steps) in(label string) {
 	}
 }
 
-func (s *steps) run(name string, content []byte) {
+// ownTime is a function that runs one of several scripts with a time of its own. $0 holds the name of the script: a status
+// says which one took too long, and for how long it might have run.
+const ownTime = `own() { timeout -vk 9 %[1]d "$@" || { s=$?; [ $s != 124 ] || { read -r n < "$0"; echo "${n%%:} timed out after %[1]d s:" > "$0"; s=1; }; exit $s; }; }`
+
+func (s *steps) run(name string, content []byte) { s.with("", name, content) }
+
+// with is run behind a command.
+func (s *steps) with(command, name string, content []byte) {
 	var words []string
+	if command != "" {
+		words = append(words, command)
+	}
 	for _, w := range execute(name, content) {
 		words = append(words, s.arg(w))
 	}

@@ -30,7 +30,7 @@ func convertGroup(g *plan.Group) Group {
 	for i := range g.Hooks {
 		h := convertHook(&g.Hooks[i])
 		out.Hooks = append(out.Hooks, h)
-		waiting = append(waiting, waits.Hook{Name: h.Name, Phase: g.Hooks[i].Phase, Attempts: h.Attempts, Delay: h.RetryDelay, Timeout: h.Timeout,
+		waiting = append(waiting, waits.Hook{Name: h.Name, Phase: g.Hooks[i].Phase, Attempts: h.Attempts, Delay: h.RetryDelay, Timeout: g.Hooks[i].AttemptTimeout(),
 			Reboots: len(h.RebootExitCodes) > 0})
 	}
 	out.NodeupWaits, out.KubeletWaits = waits.Nodeup(waiting).Total, waits.Kubelet(waiting).Total

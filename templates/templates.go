@@ -28,6 +28,7 @@ type Runtime struct {
 	Archive     string // boothook; @hash@ and @archive@
 	Bake        string // script for an image that is being made; @cluster@, @group@, @role@ and @hooks@
 	Kubelet     string // boothook that installs itself as /opt/kopshook/bin/up, for phase post-kubelet
+	Facts       string // boothook that installs itself as /opt/kopshook/bin/facts, for hooks that ask for its variables
 	Hook        string // unit of a hook; @order@, @timeout@ and @run@
 	PreShutdown string // unit of a hook of phase pre-shutdown; the same
 	Cloud       string // boothook that installs itself as /opt/kopshook/bin/cloud, for secrets and files of buckets; @reader@
@@ -65,6 +66,7 @@ var read = sync.OnceValue(func() map[string]Runtime {
 			Archive:     text(r, "archive.sh"),
 			Bake:        text(r, "bake.sh"),
 			Kubelet:     text(r, "kubelet.sh"),
+			Facts:       text(r, "facts.sh"),
 			Hook:        text(r, "hook.service"),
 			PreShutdown: text(r, "pre-shutdown.service"),
 			Cloud:       text(r, "cloud.sh"),

@@ -109,11 +109,15 @@ func (c *converter) eggoScript(roles map[string]*document, role string, moment e
 		fields = append(fields, "attempts", 1) // eggo does not try again
 	}
 	fields = append(fields, "timeout", spell(timeout))
-	fields = append(fields, c.eggoContent(name, n, at, []string{
-		`export EGGO_CLUSTER_ID="$KOPSHOOK_CLUSTER" EGGO_CLUSTER_API_ENDPOINT="api.internal.$KOPSHOOK_CLUSTER:443"`,
+	var env []string
+	if moment.phase == "pre-shutdown" {
+		env = []string{`[ "$KOPSHOOK_SHUTDOWN" != reboot ] || exit 0 # the node stays`}
+	}
+	fields = append(fields, c.eggoContent(name, n, at, append(env,
+		`export EGGO_CLUSTER_ID="$KOPSHOOK_CLUSTER" EGGO_CLUSTER_API_ENDPOINT="${KOPSHOOK_API_ENDPOINT#https://}:443"`,
 		`export EGGO_CLUSTER_CONFIG_DIR=/etc/kubernetes EGGO_NODE_IP="$KOPSHOOK_NODE_IP" EGGO_NODE_NAME="$KOPSHOOK_NODE_NAME"`,
-		`export EGGO_NODE_ARCH="$KOPSHOOK_NODE_ARCH" EGGO_NODE_ROLE=` + role + ` EGGO_HOOK_TYPE=` + moment.hookType + ` EGGO_OPERATOR=` + moment.operator,
-	})...)
+		`export EGGO_NODE_ARCH="$KOPSHOOK_NODE_ARCH" EGGO_NODE_ROLE=`+role+` EGGO_HOOK_TYPE=`+moment.hookType+` EGGO_OPERATOR=`+moment.operator,
+	))...)
 	c.hook(d, origin{n, at}, strings.TrimSuffix(path.Base(name), path.Ext(name)), fields...)
 }
 
@@ -211,7 +215,7 @@ func (c *converter) eggoClusterOptions(operator string) {
 			for weight, file := range c.eggoFiles(name, option) {
 				if d == nil {
 					d = c.cluster("eggo-cluster")
-					c.note(nil, option, "", "eggo runs it on a master; kopshook exec runs it on your machine")
+					c.note(nil, option, "on a control plane node, once per cluster: docs/once-per-cluster.md", "eggo runs it on a master; kopshook exec runs it on your machine")
 				}
 				fields := []any{"on", event[i]}
 				if weight > 0 {

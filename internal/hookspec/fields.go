@@ -240,7 +240,7 @@ var hookObject = Object{
 			Doc: "Environment of script and verify, beside the KOPSHOOK_ variables."},
 		{Name: "timeout", Type: Span, Default: "20m", Min: 1, Max: 24 * 60 * 60, Also: []string{"timeoutSeconds", "timeoutSec", "deadline"},
 			DefaultIn: []PhaseValue{{PreShutdown, "90s"}},
-			Doc:       "How long one attempt may take, verify included. Then all of its processes are killed.",
+			Doc:       "How long one attempt may take, verify included; of a folder of scripts, how long each of them may. Then all of its processes are killed.",
 			Not:       []Refusal{{onlyBoot, "", noRunner, "use timeout(1) in the script, or choose phase: pre-nodeup"}}},
 		{Name: "attempts", Type: Integer, Default: "3", Min: 1, Max: 100, Also: []string{"retries", "retry", "tries", "maxAttempts", "backoffLimit"},
 			DefaultIn: []PhaseValue{{PreShutdown, "1"}},
