@@ -26,6 +26,9 @@ func optionsFirst(app *cli.App, args []string) []string {
 		arg := rest[0]
 		rest = rest[1:]
 		if arg == "--" {
+			if cmd.Name == "exec" && len(files) == 0 {
+				files = append(files, "--") // urfave/cli takes one that comes right behind options
+			}
 			files = append(append(files, "--"), rest...)
 			break
 		}

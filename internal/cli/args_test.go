@@ -17,6 +17,7 @@ func TestOptionsFirst(t *testing.T) {
 		{"a lone dash may be a value", "merge ig.yaml -f -", "merge -f - ig.yaml"},
 		{"combined short options", "merge ig.yaml -wf hooks.yaml", "merge -wf hooks.yaml ig.yaml"},
 		{"what is behind -- stays", "merge a.yaml -w -- -f b.yaml", "merge -w a.yaml -- -f b.yaml"},
+		{"-- right behind the options of exec stays", "exec -f a.yaml -- kops -f b.yaml", "exec -f a.yaml -- -- kops -f b.yaml"},
 		{"an unknown option comes first, to be refused", "merge a.yaml --nosuch", "merge --nosuch a.yaml"},
 		{"no command", "--help x", "--help x"},
 	} {

@@ -20,12 +20,13 @@ func convertCommand() *cli.Command {
 		Description: `Prints specs that do what the hooks of another system's file do. What cannot be carried over is said, each thing where
 it stands, and stands as a comment above the result.
 
-   tke       spec.features of a TKE cluster, JSON with comments or YAML
-   eggo      the additions of a deploy configuration; folders of scripts with --prehook and its like
-   kops      spec.hooks of Cluster and InstanceGroup manifests
-   kubeadm   files and commands of Cluster API's KubeadmConfig, KubeadmControlPlane and their templates
-   eksctl    preBootstrapCommands of a ClusterConfig
-   helm      hooks of a rendered chart, or of a simple template in its chart's folder
+   tke              spec.features of a TKE cluster, JSON with comments or YAML
+   eggo             the additions of a deploy configuration; folders of scripts with --prehook and its like
+   kops             spec.hooks of Cluster and InstanceGroup manifests
+   kubeadm          files and commands of Cluster API's KubeadmConfig, KubeadmControlPlane and their templates
+   extensionconfig  Cluster API's ExtensionConfig; kopshook exec -f takes it as it is, too
+   eksctl           preBootstrapCommands of a ClusterConfig
+   helm             hooks of a rendered chart, or of a simple template in its chart's folder
 
 Examples:
    kopshook convert --from kubeadm examples/convert/kubeadm.yaml > hooks.yaml

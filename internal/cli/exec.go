@@ -23,9 +23,9 @@ func execCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "exec",
 		Usage:     "run hooks around a kops command",
-		UsageText: "kopshook exec [OPTIONS] SPEC... -- kops COMMAND...",
-		Description: `Runs the hooks of SPEC (kind: ClusterHooks) on this machine, before and after the kops command. What the command is,
-and for which cluster, is read from its words; without --yes no hooks run. What starts kops in its turn, such as env or
+		UsageText: "kopshook exec [OPTIONS] [-f] SPEC... -- kops COMMAND...",
+		Description: `Runs the hooks of SPEC (kind: ClusterHooks, or an ExtensionConfig of Cluster API) on this machine, before and after the
+kops command. What the command is, and for which cluster, is read from its words; without --yes no hooks run. What starts kops in its turn, such as env or
 sudo, belongs in front of kopshook. A hook that fails before the command keeps it from starting.
 
 The command's output, terminal, signals and exit code pass through. Exit codes of kopshook's own: 125 when a hook
@@ -39,11 +39,13 @@ Examples:
    kopshook exec examples/cluster-hooks/cluster-hooks.yaml -- kops rolling-update cluster --name main.example.com --yes
    kopshook exec --dry-run examples/cluster-hooks/cluster-hooks.yaml -- kops delete cluster --name main.example.com --yes`,
 		Flags: append([]cli.Flag{
+			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "the same as `SPEC` before --: a file, a folder of files, or - for standard input; may be repeated"},
 			&cli.StringSliceFlag{Name: "report", Usage: "write what ran to `FILE`: JSON if it ends in .json, JUnit if it ends in .xml, else text; may be repeated"},
 			&cli.DurationFlag{Name: "max-wait", Value: 30 * time.Minute, Usage: "how long extensions may hold the command back, a `DURATION`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and run nothing"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and what extensions have; run nothing"},
 			&cli.StringFlag{Name: "operation", Usage: "take the command for `OPERATION` (" + strings.Join(clusterhooks.Operations, ", ") + "), whatever its words are"},
 			&cli.StringFlag{Name: "cluster", Usage: "take the command to be about the cluster `NAME`, whatever its words are"},
+			&cli.StringFlag{Name: "context", Usage: "take Services and Secrets of extensions from the cluster of the kubeconfig's context `NAME` (default: the current one)"},
 			&cli.StringFlag{Name: "work-dir", EnvVars: []string{"KOPSHOOK_WORK"}, Usage: "keep the hooks' work folders in `DIR` (default: $XDG_STATE_HOME/kopshook)"},
 		}, sourceFlags()...),
 		Action: execAction,
@@ -51,7 +53,7 @@ Examples:
 }
 
 func execAction(c *cli.Context) error {
-	specs, command, err := splitExec(c.Args().Slice())
+	specs, command, err := splitExec(c.StringSlice("file"), c.Args().Slice())
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func execAction(c *cli.Context) error {
 			}
 			return readInput(ctx, name, nil)
 		},
-		WorkDir: workDir, MaxWait: c.Duration("max-wait"), DryRun: c.Bool("dry-run"),
+		WorkDir: workDir, Context: c.String("context"), MaxWait: c.Duration("max-wait"), DryRun: c.Bool("dry-run"),
 		Stdin: c.App.Reader, Stdout: stdout, Stderr: c.App.ErrWriter, Terminal: isTerminal(c.App.ErrWriter),
 		Getenv: os.Getenv, Signals: signals,
 	})
@@ -121,6 +123,9 @@ func checkExecOptions(c *cli.Context) error {
 			remedy = "did you mean " + near + "?"
 		}
 		return report.Hint(remedy, "there is no operation %q", op)
+	}
+	if c.IsSet("context") && c.String("context") == "" {
+		return report.Hint("a variable may not be set: look at what it holds, or leave --context out", "--context is empty")
 	}
 	if c.Duration("max-wait") < 0 {
 		return report.Hint("0 fails as soon as an extension blocks", "--max-wait is %s, less than no time", c.Duration("max-wait"))
@@ -156,9 +161,9 @@ func workDirOf(c *cli.Context) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// splitExec splits "SPEC... -- kops COMMAND...".
-func splitExec(args []string) (specs, command []string, err error) {
-	const usage = "write kopshook exec [OPTIONS] SPEC... -- kops COMMAND..."
+// splitExec splits "SPEC... -- kops COMMAND...". named are the specs of -f.
+func splitExec(named, args []string) (specs, command []string, err error) {
+	const usage = "write kopshook exec [OPTIONS] [-f] SPEC... -- kops COMMAND..."
 	i := slices.Index(args, "--")
 	if i < 0 {
 		return nil, nil, report.Hint(usage, "there is no -- between the specs and the kops command")
@@ -169,6 +174,7 @@ func splitExec(args []string) (specs, command []string, err error) {
 			return nil, nil, report.Hint(usage, "option %s stands behind a spec", s)
 		}
 	}
+	specs = append(slices.Clone(named), specs...)
 	if len(specs) == 0 || len(command) == 0 {
 		return nil, nil, report.Hint(usage, "a spec and a kops command are needed")
 	}
@@ -198,7 +204,7 @@ func readClusterHooks(c *cli.Context, names []string) ([]*clusterhooks.Doc, erro
 			docs = append(docs, found...)
 			if len(found) == 0 && len(in.Report.Findings) == before && len(files) == 1 {
 				in.Report.Errorf(report.Position{File: name}, "",
-					fmt.Sprintf("such a document begins with apiVersion: %s and kind: %s", hookspec.APIVersion, clusterhooks.Kind),
+					fmt.Sprintf("such a document begins with apiVersion: %s and kind: %s, or is an ExtensionConfig of Cluster API", hookspec.APIVersion, clusterhooks.Kind),
 					"holds no cluster hooks")
 			}
 		}

@@ -23,6 +23,27 @@ type Cluster struct {
 	PodCIDR, ServiceCIDR, DNSDomain string
 }
 
+// namespaceLabel is the label that each namespace has with its own name. The cluster's extensions are told that it is in
+// the namespace that this label of the kops Cluster says.
+const namespaceLabel = "kubernetes.io/metadata.name"
+
+// namespace is where Cluster API would have the cluster: kops has no namespaces.
+func (c *Cluster) namespace() string {
+	if name := c.Labels[namespaceLabel]; name != "" {
+		return name
+	}
+	return "default"
+}
+
+// label is what selectors see: the labels of the Cluster, and that of its namespace.
+func (c *Cluster) label(key string) (value string, ok bool) {
+	if key == namespaceLabel {
+		return c.namespace(), true
+	}
+	value, ok = c.Labels[key]
+	return value, ok
+}
+
 // kopsObject is the part of a kops Cluster or InstanceGroup that matters here, in v1alpha2 and v1alpha3.
 type kopsObject struct {
 	Kind     string `json:"kind" yaml:"kind"`
@@ -150,11 +171,11 @@ type cidrBlocks struct {
 	CIDRBlocks []string `json:"cidrBlocks"`
 }
 
-// capi makes the Cluster object. kops knows neither namespaces nor classes: they are "default" and "kops". The version
+// capi makes the Cluster object. kops knows neither namespaces nor classes: see namespace, and "kops". The version
 // is the one that the command leads to, as spec.topology.version is what is wanted.
 func (c *Cluster) capi() *capiCluster {
 	o := &capiCluster{APIVersion: "cluster.x-k8s.io/v1beta1", Kind: "Cluster",
-		Metadata: capiMetadata{Name: c.Name, Namespace: "default", Labels: c.Labels, Annotations: c.Annotations}}
+		Metadata: capiMetadata{Name: c.Name, Namespace: c.namespace(), Labels: c.Labels, Annotations: c.Annotations}}
 	if c.PodCIDR != "" {
 		o.Spec.ClusterNetwork.Pods = &cidrBlocks{[]string{c.PodCIDR}}
 	}

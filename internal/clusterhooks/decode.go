@@ -12,7 +12,7 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// Decode reads all ClusterHooks documents of a file, YAML or JSON, and validates them. Documents of other kinds are
+// Decode reads all ClusterHooks and ExtensionConfig documents of a file, YAML or JSON, and validates them. Documents of other kinds are
 // skipped. It reports all mistakes at once; a document with mistakes may be among the results, so look at r before
 // going on.
 func Decode(file string, data []byte, r *report.Report) []*Doc {
@@ -31,7 +31,7 @@ func Decode(file string, data []byte, r *report.Report) []*Doc {
 		}
 		docs = append(docs, doc)
 	})
-	return docs
+	return append(docs, decodeExtensionConfigs(file, data, r)...)
 }
 
 func readMetadata(r *hookspec.Reader, v hookspec.Value) (name string) {
@@ -74,11 +74,45 @@ func readSelector(r *hookspec.Reader, v hookspec.Value) *Selector {
 			s.Clusters = r.Globs(v)
 		case "excludeClusters":
 			s.ExcludeClusters = r.Globs(v)
-		case "matchLabels":
-			s.MatchLabels = r.StringMap(v)
+		default:
+			readLabels(r, s, field, v)
 		}
 	}
 	return s
+}
+
+// readLabels reads what a selector says of labels.
+func readLabels(r *hookspec.Reader, s *Selector, field string, v hookspec.Value) {
+	switch field {
+	case "matchLabels":
+		s.MatchLabels = r.StringMap(v)
+	case "matchExpressions":
+		for v := range r.Items(v) {
+			s.MatchExpressions = append(s.MatchExpressions, readExpression(r, v))
+		}
+	}
+}
+
+func readExpression(r *hookspec.Reader, v hookspec.Value) (e Expression) {
+	for field, v := range r.Fields(v, &expressionObject) {
+		switch field {
+		case "key":
+			e.Key = r.String(v)
+		case "operator":
+			e.Operator = r.String(v)
+		case "values":
+			e.Values = r.Strings(v)
+		}
+	}
+	if p := v.Path(); !r.Bad(p) && !r.Bad(p+".operator") && e.Operator != "" {
+		switch wants := e.Operator == opIn || e.Operator == opNotIn; {
+		case wants && len(e.Values) == 0:
+			r.KeyErrorf(p, "add `values: [...]`", "`operator: %s` needs values", e.Operator)
+		case !wants && len(e.Values) > 0:
+			r.KeyErrorf(p+".values", "remove them", "`operator: %s` takes no values", e.Operator)
+		}
+	}
+	return e
 }
 
 func readHook(r *hookspec.Reader, v hookspec.Value) Hook {
@@ -179,7 +213,7 @@ func readEvents(r *hookspec.Reader, v hookspec.Value) []Event {
 }
 
 func readExtension(r *hookspec.Reader, v hookspec.Value) Extension {
-	e := Extension{Enabled: true, path: v.Path()}
+	e := Extension{Enabled: true, path: v.Path(), namePath: v.Path() + ".name"}
 	for field, v := range r.Fields(v, &extensionObject) {
 		switch field {
 		case "name":
@@ -204,44 +238,84 @@ func readExtension(r *hookspec.Reader, v hookspec.Value) Extension {
 func readClientConfig(r *hookspec.Reader, v hookspec.Value) ClientConfig {
 	var c ClientConfig
 	for field, v := range r.Fields(v, &clientConfigObject) {
-		p := v.Path()
-		if field == "service" {
-			r.KeyErrorf(p, "make it reachable, with `kubectl port-forward` for instance, and write `url:` and `serverName: SERVICE.NAMESPACE.svc`",
-				"kopshook runs outside of clusters and reaches no service")
-			continue
-		}
-		s := r.String(v)
-		if r.Bad(p) {
-			continue
-		}
-		switch field {
-		case "url":
-			c.URL = s
-			checkURL(r, p, s)
-		case "caBundle":
-			pem, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(s), ""))
-			if err != nil || !strings.Contains(string(pem), "-----BEGIN CERTIFICATE-----") {
-				r.Errorf(p, "encode the PEM file with `base64 -w0`, or name it with `caFile:`", "`caBundle` is no PEM in base64")
-			}
-			c.CABundle = pem
-		case "caFile":
-			c.CAFile = s
-		case "certFile":
-			c.CertFile = s
-		case "keyFile":
-			c.KeyFile = s
-		case "serverName":
-			c.ServerName = s
-		}
+		readClientField(r, &c, field, v)
 	}
 	p := v.Path()
-	if r.Given(p+".caBundle") && r.Given(p+".caFile") {
-		r.KeyErrorf(p+".caFile", "remove one of them", "`caBundle` and `caFile` do not go together")
+	checkAddress(r, p, &clientConfigObject)
+	var cas []string
+	for _, field := range []string{"caBundle", "caFile", "caSecret"} {
+		if r.Given(p + "." + field) {
+			cas = append(cas, field)
+		}
+	}
+	if len(cas) > 1 {
+		r.KeyErrorf(p+"."+cas[1], "remove one of them", "`%s` and `%s` do not go together", cas[0], cas[1])
 	}
 	if r.Given(p+".certFile") != r.Given(p+".keyFile") {
 		r.KeyErrorf(p, "give both", "`certFile` and `keyFile` belong together")
 	}
 	return c
+}
+
+// checkAddress sees to it that there is one way to the server.
+func checkAddress(r *hookspec.Reader, p string, o *hookspec.Object) {
+	switch {
+	case r.Bad(p) || r.HasUnknown(p, o):
+	case r.Given(p+".url") && r.Given(p+".service"):
+		r.KeyErrorf(p+".service", "remove one of them", "`url` and `service` do not go together")
+	case !r.Given(p+".url") && !r.Given(p+".service"):
+		r.KeyErrorf(p, "write `url: https://HOST:PORT`, or `service:` with namespace and name", "it says neither `url` nor `service`")
+	}
+}
+
+func readClientField(r *hookspec.Reader, c *ClientConfig, field string, v hookspec.Value) {
+	p := v.Path()
+	if field == "service" {
+		c.Service = readService(r, v)
+		return
+	}
+	s := r.String(v)
+	if r.Bad(p) {
+		return
+	}
+	switch field {
+	case "url":
+		c.URL = s
+		checkURL(r, p, s)
+	case "caBundle":
+		pem, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(s), ""))
+		if err != nil || !strings.Contains(string(pem), "-----BEGIN CERTIFICATE-----") {
+			r.Errorf(p, "encode the PEM file with `base64 -w0`, or name it with `caFile:`", "`caBundle` is no PEM in base64")
+		}
+		c.CABundle = pem
+	case "caFile":
+		c.CAFile = s
+	case "caSecret":
+		c.CASecret = s
+	case "certFile":
+		c.CertFile = s
+	case "keyFile":
+		c.KeyFile = s
+	case "serverName":
+		c.ServerName = s
+	}
+}
+
+func readService(r *hookspec.Reader, v hookspec.Value) *Service {
+	s := &Service{Port: defaultServicePort}
+	for field, v := range r.Fields(v, &serviceObject) {
+		switch field {
+		case "namespace":
+			s.Namespace = r.String(v)
+		case "name":
+			s.Name = r.String(v)
+		case "path":
+			s.Path = r.String(v)
+		case "port":
+			s.Port = r.Int(v)
+		}
+	}
+	return s
 }
 
 // checkURL holds a server's URL against the rules of ExtensionConfig (api/runtime/v1beta2/extensionconfig_types.go).
@@ -263,19 +337,19 @@ func checkURL(r *hookspec.Reader, p, s string) {
 func CheckNames(docs []*Doc, r *report.Report) {
 	first := map[string]report.Position{}
 	check := func(d *Doc, name, path string) {
-		pos := d.Pos(path + ".name")
+		pos := d.Pos(path)
 		if other, ok := first[name]; ok && name != "" {
-			r.Errorf(pos, path+".name", "choose another name", "%q is there twice, first at %s", name, other)
+			r.Errorf(pos, path, "choose another name", "%q is there twice, first at %s", name, other)
 			return
 		}
 		first[name] = pos
 	}
 	for _, d := range docs {
 		for _, h := range d.Hooks {
-			check(d, h.Name, h.path)
+			check(d, h.Name, h.path+".name")
 		}
 		for _, e := range d.Extensions {
-			check(d, e.Name, e.path)
+			check(d, e.Name, e.namePath)
 		}
 	}
 }

@@ -84,8 +84,12 @@ func FuzzDecode(f *testing.F) {
 				}
 			}
 			for _, e := range d.Extensions {
-				if _, err := newClient(e.ClientConfig.URL, tlsFiles{}, nil); err != nil {
-					t.Errorf("accepted URL %q: %v", e.ClientConfig.URL, err)
+				address := e.ClientConfig.URL
+				if s := e.ClientConfig.Service; s != nil {
+					address = s.URL()
+				}
+				if _, err := newClient(address, tlsFiles{}, nil); err != nil || (e.ClientConfig.URL == "") == (e.ClientConfig.Service == nil) {
+					t.Errorf("accepted URL %q: %v", address, err)
 				}
 			}
 			for _, e := range Events {

@@ -37,6 +37,8 @@ type client struct {
 	base     *url.URL
 	settings map[string]string
 	http     *http.Client
+	tls      *tls.Config
+	inside   *inside // what it takes from a cluster, nil for nothing
 }
 
 // tlsFiles holds the bytes that make a client: PEM, nil where there are none.
@@ -53,9 +55,8 @@ func newClient(base string, files tlsFiles, settings map[string]string) (*client
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: files.serverName}
 	if files.ca != nil {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(files.ca) {
-			return nil, report.Hint("give PEM: -----BEGIN CERTIFICATE-----", "the CA bundle holds no certificate")
+		if err := trust(config, files.ca, "the CA bundle"); err != nil {
+			return nil, err
 		}
 	}
 	if files.cert != nil {
@@ -65,7 +66,7 @@ func newClient(base string, files tlsFiles, settings map[string]string) (*client
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	return &client{base: u, settings: settings, http: &http.Client{
+	return &client{base: u, settings: settings, tls: config, http: &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxAnswer},
 		CheckRedirect: func(req *http.Request, _ []*http.Request) error {
 			return fmt.Errorf("redirects to %s", req.URL.Redacted())
@@ -73,7 +74,21 @@ func newClient(base string, files tlsFiles, settings map[string]string) (*client
 	}}, nil
 }
 
-func (c *client) close() { c.http.CloseIdleConnections() }
+// trust makes the certificates of a PEM file the only ones that count.
+func trust(config *tls.Config, pem []byte, what string) error {
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return report.Hint("give PEM: -----BEGIN CERTIFICATE-----", "%s holds no certificate", what)
+	}
+	return nil
+}
+
+func (c *client) close() {
+	c.http.CloseIdleConnections()
+	if c.inside != nil && c.inside.tunnel != nil {
+		c.inside.tunnel.Close()
+	}
+}
 
 // callError is a call that gave no valid answer. failurePolicy: Ignore is about these, and not about an extension that
 // answers Failure.
@@ -168,6 +183,12 @@ func (c *client) call(ctx context.Context, timeout time.Duration, request any, p
 	if err != nil {
 		return nil, err
 	}
+	if err := c.connect(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, callError{err}
+	}
 	u := c.base.JoinPath(append([]string{runtimeGroup, runtimeVersion}, path...)...)
 	u.RawQuery = url.Values{"timeout": {timeout.String()}}.Encode()
 	callCtx, cancel := context.WithTimeout(ctx, timeout)
@@ -224,11 +245,13 @@ func (c *client) transportError(ctx context.Context, err error, timeout time.Dur
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no answer within %s", timeout)
 	case errors.As(err, &unknownCA):
-		remedy = "give the CA that signed its certificate as caBundle or caFile"
+		remedy = "give the CA that signed its certificate as caBundle, caFile or caSecret"
 	case errors.As(err, &wrongName):
 		remedy = "give the name that its certificate is for as serverName"
 	case errors.As(err, &invalid):
 		remedy = "renew its certificate"
+	case c.inside != nil && c.inside.tunnel != nil:
+		remedy = "look at the pod: does the server listen on the port of its Service?"
 	}
 	return callError{report.Hint(remedy, "%w", err)}
 }

@@ -3,11 +3,20 @@
 package clusterhooks_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +25,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"kopshook.dev/kopshook/internal/kube/kubetest"
 )
 
 // startExtension starts a server of runtime extensions that behaves as named, and writes a spec that names it:
@@ -23,6 +34,33 @@ import (
 // $LOG. Servers that behave well are Cluster API's own: see capitest.
 func startExtension(ts *testscript.TestScript, _ bool, args []string) {
 	mode, spec := args[0], args[1]
+	server := newExtension(ts, mode)
+	if mode != "plain-http" {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	ts.Defer(server.Close)
+	url := strings.Replace(server.URL, "http://", "https://", 1)
+	ca := ""
+	if cert := server.Certificate(); cert != nil && mode != "unknown-ca" {
+		file := ts.MkAbs("ca.pem")
+		ts.Check(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}), 0o600))
+		ca = "      caFile: ca.pem\n"
+	}
+	if mode == "down" {
+		server.Close()
+	}
+	text := fmt.Sprintf("apiVersion: kopshook.dev/v1alpha1\nkind: ClusterHooks\nmetadata:\n  name: extensions\nspec:\n  selector: {}\n  extensions:\n"+
+		"  - name: ext\n    clientConfig:\n      url: %s\n%s", url, ca)
+	for _, line := range args[2:] {
+		text += line + "\n"
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(spec), []byte(text), 0o600))
+}
+
+// newExtension makes a server that behaves as named; it is not started.
+func newExtension(ts *testscript.TestScript, mode string) *httptest.Server {
 	file := ts.Getenv("LOG")
 	var calls atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -50,28 +88,50 @@ func startExtension(ts *testscript.TestScript, _ bool, args []string) {
 		extensionAnswer(w, req, mode, int(calls.Add(1)), body)
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	if mode != "plain-http" {
-		server.StartTLS()
-	} else {
-		server.Start()
-	}
+	return server
+}
+
+// startService starts a server like startExtension's behind a Service called extension, in the namespace tools of a stand-in for an
+// API server, with its CA in the Secret extension-ca there: service MODE. KUBECONFIG leads to it.
+func startService(ts *testscript.TestScript, _ bool, args []string) {
+	server := newExtension(ts, args[0])
+	cert, ca := certificateFor(ts, "extension.tools.svc")
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	server.StartTLS()
 	ts.Defer(server.Close)
-	url := strings.Replace(server.URL, "http://", "https://", 1)
-	ca := ""
-	if cert := server.Certificate(); cert != nil && mode != "unknown-ca" {
-		file := ts.MkAbs("ca.pem")
-		ts.Check(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}), 0o600))
-		ca = "      caFile: ca.pem\n"
-	}
-	if mode == "down" {
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	ts.Check(err)
+	if args[0] == "down" {
 		server.Close()
 	}
-	text := fmt.Sprintf("apiVersion: kopshook.dev/v1alpha1\nkind: ClusterHooks\nmetadata:\n  name: extensions\nspec:\n  selector: {}\n  extensions:\n"+
-		"  - name: ext\n    clientConfig:\n      url: %s\n%s", url, ca)
-	for _, line := range args[2:] {
-		text += line + "\n"
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(spec), []byte(text), 0o600))
+	api, err := kubetest.Start(fmt.Sprintf(`
+kind: Service
+metadata: {namespace: tools, name: extension}
+spec: {selector: {app: extension}, ports: [{port: 443, targetPort: %s}]}
+---
+kind: Pod
+metadata: {namespace: tools, name: extension-1, labels: {app: extension}}
+status: {conditions: [{type: Ready, status: "True"}]}
+---
+kind: Secret
+metadata: {namespace: tools, name: extension-ca}
+data: {ca.crt: %s}
+`, port, base64.StdEncoding.EncodeToString(ca)))
+	ts.Check(err)
+	ts.Defer(api.Close)
+	ts.Check(os.WriteFile(ts.MkAbs("kubeconfig"), []byte(api.Kubeconfig("management")), 0o600))
+	ts.Setenv("KUBECONFIG", ts.MkAbs("kubeconfig"))
+}
+
+// certificateFor makes a certificate for a name, which is its own CA.
+func certificateFor(ts *testscript.TestScript, name string) (tls.Certificate, []byte) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ts.Check(err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	ts.Check(err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
 func noteTo(file, line string) {

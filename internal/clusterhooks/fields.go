@@ -4,11 +4,12 @@ import "kopshook.dev/kopshook/internal/hookspec"
 
 // Objects returns all objects of a ClusterHooks document; the first is the document itself.
 func Objects() []*hookspec.Object {
-	return []*hookspec.Object{&documentObject, &metadataObject, &specObject, &selectorObject, &hookObject, &extensionObject, &clientConfigObject}
+	return []*hookspec.Object{&documentObject, &metadataObject, &specObject, &selectorObject, &expressionObject, &hookObject, &extensionObject, &clientConfigObject, &serviceObject}
 }
 
 const (
 	dnsLabel     = `[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?`
+	secretName   = `[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?`
 	dnsLabelSays = "1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends"
 )
 
@@ -54,6 +55,17 @@ var selectorObject = hookspec.Object{
 		{Name: "clusters", Type: hookspec.StringList, Also: []string{"cluster", "names", "name"}, Doc: "Globs on the cluster's name."},
 		{Name: "excludeClusters", Type: hookspec.StringList, Also: []string{"exclude", "excludeNames", "except"}, Doc: "Globs on the cluster's name: these are not selected."},
 		{Name: "matchLabels", Type: hookspec.StringMap, Also: []string{"labels"}, Doc: "Labels of the Cluster object (metadata.labels). A cluster that `kops create cluster` is about to make has none."},
+		{Name: "matchExpressions", Type: hookspec.ObjectList, Of: &expressionObject, Also: []string{"expressions"}, Doc: "Requirements of labels, as in Kubernetes' label selectors: all must hold."},
+	},
+}
+
+var expressionObject = hookspec.Object{
+	Name: "label expression",
+	Doc:  "A requirement of a label.",
+	Fields: []hookspec.Field{
+		{Name: "key", Type: hookspec.String, Required: true, Doc: "The label."},
+		{Name: "operator", Type: hookspec.String, Required: true, Enum: []string{opIn, opNotIn, opExists, opDoesNotExist}, Doc: "What is wanted of its value."},
+		{Name: "values", Type: hookspec.StringList, Doc: "The values, for In and NotIn."},
 	},
 }
 
@@ -106,12 +118,25 @@ var clientConfigObject = hookspec.Object{
 	Name: "clientConfig",
 	Doc:  "How to reach a server, as in Cluster API's ExtensionConfig. Files are relative to the document.",
 	Fields: []hookspec.Field{
-		{Name: "service", Type: hookspec.AnyMapping, Doc: "Of ExtensionConfig; refused, with what to do instead."},
-		{Name: "url", Type: hookspec.String, Required: true, Doc: "https://HOST:PORT, with a path if the server has one."},
+		{Name: "url", Type: hookspec.String, Doc: "https://HOST:PORT, with a path if the server has one. Exactly one of url and service."},
+		{Name: "service", Type: hookspec.OneObject, Of: &serviceObject, Doc: "The Service of a server in the cluster of the kubeconfig's context (--context): it is reached through a port-forward to a ready pod."},
 		{Name: "caBundle", Type: hookspec.String, Doc: "The CA that signed the server's certificate: PEM in base64. Without caBundle and caFile the system's CAs count."},
 		{Name: "caFile", Type: hookspec.String, Also: []string{"ca"}, Doc: "The same as a PEM file."},
+		{Name: "caSecret", Type: hookspec.String, Also: []string{"injectCAFromSecret", "caFromSecret"}, Pattern: dnsLabel + "/" + secretName, Says: "NAMESPACE/NAME",
+			Doc: "The same from ca.crt of a Secret, NAMESPACE/NAME, in the cluster of the kubeconfig's context."},
 		{Name: "certFile", Type: hookspec.String, Also: []string{"clientCertificate", "cert", "clientCertFile"}, Doc: "The client certificate, a PEM file, where the server wants one."},
 		{Name: "keyFile", Type: hookspec.String, Also: []string{"clientKey", "key", "clientKeyFile"}, Doc: "The key of the client certificate, a PEM file."},
 		{Name: "serverName", Type: hookspec.String, Also: []string{"tlsServerName"}, Doc: "The name that the server's certificate is for, where it is not the URL's host: behind kubectl port-forward, SERVICE.NAMESPACE.svc."},
+	},
+}
+
+var serviceObject = hookspec.Object{
+	Name: "service",
+	Doc:  "A Service, as in Cluster API's ExtensionConfig.",
+	Fields: []hookspec.Field{
+		{Name: "namespace", Type: hookspec.String, Required: true, Pattern: dnsLabel, Says: dnsLabelSays, Doc: "The namespace of the Service."},
+		{Name: "name", Type: hookspec.String, Required: true, Pattern: dnsLabel, Says: dnsLabelSays, Doc: "The name of the Service."},
+		{Name: "path", Type: hookspec.String, Pattern: "/.*", Says: "a path that begins with /", Doc: "A path that comes before those of the hooks."},
+		{Name: "port", Type: hookspec.Integer, Default: "443", Min: 1, Max: 65535, Doc: "The port of the Service."},
 	},
 }

@@ -50,6 +50,7 @@ func TestExec(t *testing.T) {
 			"await":     await,
 			"send":      send,
 			"extension": startExtension,
+			"service":   startService,
 		},
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"kopshook.dev/kopshook/internal/kube"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/source"
 )
@@ -116,7 +117,23 @@ func (r *runner) findTargets(ctx context.Context, op Operation) error {
 	if !any {
 		r.result.Note = "none is for cluster " + strings.Join(r.result.Clusters, ", ")
 	}
+	r.notForNamespace()
 	return nil
+}
+
+// notForNamespace notes the extensions that leave a cluster out by its namespace, which kops does not have.
+func (r *runner) notForNamespace() {
+	for _, d := range r.Docs {
+		for i := range d.Extensions {
+			e := &d.Extensions[i]
+			for _, t := range r.targets {
+				if want := e.Selector.namespace(); e.Enabled && want != "" && !e.Selector.Selects(t.Cluster) {
+					r.leftOut = append(r.leftOut, fmt.Sprintf("extension %s is not for cluster %s: it wants %s, and the cluster counts as in namespace %q; "+
+						"give the Cluster a label %s to say another", e.Name, t.Cluster.Name, want, t.Cluster.namespace(), namespaceLabel))
+				}
+			}
+		}
+	}
 }
 
 func (r *runner) stagesOf(events []Event, c *Cluster) []stage {
@@ -194,6 +211,9 @@ func (r *runner) newClient(ctx context.Context, d *Doc, e *Extension, found *rep
 	base := e.path + ".clientConfig"
 	config := &e.ClientConfig
 	files := tlsFiles{ca: config.CABundle, serverName: config.ServerName}
+	if config.CASecret != "" {
+		files.ca = nil // the Secret may be newer
+	}
 	for _, f := range []struct {
 		field, name string
 		into        *[]byte
@@ -208,9 +228,22 @@ func (r *runner) newClient(ctx context.Context, d *Doc, e *Extension, found *rep
 		}
 		*f.into = data
 	}
-	c, err := newClient(config.URL, files, e.Settings)
+	address := config.URL
+	if config.Service != nil {
+		address = config.Service.URL()
+	}
+	c, err := newClient(address, files, e.Settings)
+	if err == nil && (config.Service != nil || config.CASecret != "") {
+		if r.api == nil {
+			r.api, err = kube.Connect(r.Context)
+		}
+		if err == nil {
+			c.goInside(r.api, config)
+		}
+	}
 	if err != nil {
 		found.AddError(d.Pos(base), base, err)
+		return nil
 	}
 	return c
 }

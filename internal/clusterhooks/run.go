@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"kopshook.dev/kopshook/internal/kube"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	Load     func(ctx context.Context, d *Doc, source string) ([]Script, error)
 	ReadFile func(ctx context.Context, d *Doc, name string) ([]byte, error)
 	WorkDir  string
+	Context  string        // of the kubeconfig, for the cluster that servers of extensions are in; "" is the current one
 	MaxWait  time.Duration // how long extensions may block
 	DryRun   bool          // say what would run, and run nothing
 
@@ -46,7 +48,9 @@ type runner struct {
 	clients map[*Extension]*client
 	found   map[*Extension][]handler
 	targets []target
-	waiting bool // a progress line is on the terminal
+	leftOut []string  // why extensions are not called
+	api     *kube.API // once an extension needs it
+	waiting bool      // a progress line is on the terminal
 	// interrupted is the signal that interrupted kops, whatever it made of it
 	interrupted os.Signal
 }
@@ -85,7 +89,13 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	if r.result.Note != "" && !r.DryRun {
 		r.say("no hooks run: %s", r.result.Note)
 	}
+	for _, why := range r.leftOut {
+		r.say("%s", why)
+	}
 	if r.DryRun {
+		hookCtx, stop := untilSignal(ctx, r.Signals)
+		r.discover(hookCtx)
+		r.result.setExit(stop())
 		r.printPlan()
 		return r.result, nil
 	}
@@ -257,44 +267,4 @@ func (r *runner) shown() string {
 		name += " " + r.command.Name
 	}
 	return name
-}
-
-// printPlan says what would run.
-func (r *runner) printPlan() {
-	if r.result.Note != "" {
-		fmt.Fprintf(r.Stdout, "no hooks: %s\n", report.OneLine(r.result.Note))
-	}
-	print := func(t *target, stages []stage) {
-		for _, st := range stages {
-			for _, s := range st.steps {
-				fmt.Fprintf(r.Stdout, "%-26s %-10s %s (%s)\n", st.event, s.kind(), report.OneLine(s.name()), report.OneLine(t.Cluster.Name))
-			}
-		}
-	}
-	for i := range r.targets {
-		print(&r.targets[i], r.targets[i].before)
-	}
-	kops := func(args []string) {
-		fmt.Fprintf(r.Stdout, "%-26s %-10s %s\n", "", "kops", report.OneLine(strings.Join(args, " ")))
-	}
-	first, rest, split := r.splits()
-	if !split {
-		rest = r.Command
-	}
-	for _, args := range first {
-		kops(args)
-	}
-	for i := range r.targets {
-		if between, _ := r.targets[i].parts(); split {
-			print(&r.targets[i], between)
-		}
-	}
-	kops(rest)
-	for i := range r.targets {
-		last := r.targets[i].after
-		if split {
-			_, last = r.targets[i].parts()
-		}
-		print(&r.targets[i], last)
-	}
 }

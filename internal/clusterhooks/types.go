@@ -2,8 +2,12 @@ package clusterhooks
 
 import (
 	"cmp"
+	"fmt"
+	"net"
+	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"time"
 
 	"kopshook.dev/kopshook/internal/report"
@@ -31,6 +35,8 @@ type Selector struct {
 	Clusters        []string          // globs on metadata.name
 	ExcludeClusters []string          // globs on metadata.name
 	MatchLabels     map[string]string // metadata.labels
+
+	MatchExpressions []Expression // on the same labels
 }
 
 // Selects says whether s selects c.
@@ -48,11 +54,61 @@ func (s *Selector) Selects(c *Cluster) bool {
 		return false
 	}
 	for k, v := range s.MatchLabels {
-		if got, ok := c.Labels[k]; !ok || got != v {
+		if got, ok := c.label(k); !ok || got != v {
 			return false
 		}
 	}
-	return true
+	return !slices.ContainsFunc(s.MatchExpressions, func(e Expression) bool { return !e.matches(c) })
+}
+
+// namespace is what s wants of the cluster's namespace, "" for nothing.
+func (s *Selector) namespace() string {
+	if s == nil {
+		return ""
+	}
+	if want, ok := s.MatchLabels[namespaceLabel]; ok {
+		return namespaceLabel + "=" + want
+	}
+	for i := range s.MatchExpressions {
+		if e := &s.MatchExpressions[i]; e.Key == namespaceLabel {
+			return e.String()
+		}
+	}
+	return ""
+}
+
+// Expression is a requirement of a label, as in Kubernetes' label selectors.
+type Expression struct {
+	Key, Operator string
+	Values        []string
+}
+
+const (
+	opIn           = "In"
+	opNotIn        = "NotIn"
+	opExists       = "Exists"
+	opDoesNotExist = "DoesNotExist"
+)
+
+func (e *Expression) matches(c *Cluster) bool {
+	got, ok := c.label(e.Key)
+	switch e.Operator {
+	case opIn:
+		return ok && slices.Contains(e.Values, got)
+	case opNotIn:
+		return !ok || !slices.Contains(e.Values, got)
+	case opExists:
+		return ok
+	}
+	return !ok // DoesNotExist
+}
+
+// String is "key In [a b]".
+func (e *Expression) String() string {
+	if len(e.Values) == 0 {
+		return e.Key + " " + e.Operator
+	}
+	return fmt.Sprintf("%s %s %v", e.Key, e.Operator, e.Values)
 }
 
 // When says after which ends of a kops command an after hook runs.
@@ -103,18 +159,37 @@ type Extension struct {
 	Selector     *Selector
 	Enabled      bool
 
-	path string
+	path, namePath string
 }
 
 // ClientConfig says how to reach a server. Files are relative to the document.
 type ClientConfig struct {
-	URL        string
-	CABundle   []byte // PEM
+	URL        string   // exactly one of URL and Service
+	Service    *Service // in the cluster of a kubeconfig's context
+	CABundle   []byte   // PEM
 	CAFile     string
+	CASecret   string // NAMESPACE/NAME of a Secret in the same cluster; it goes before CABundle
 	CertFile   string
 	KeyFile    string
 	ServerName string // that the certificate must be for, where it is not the URL's host
 }
+
+// Service is a Service behind which a server is.
+type Service struct {
+	Namespace, Name, Path string
+	Port                  int
+}
+
+// URL is how the server is called, and what its certificate is for (Cluster API's internal/runtime/client/client.go).
+func (s *Service) URL() string {
+	u := url.URL{Scheme: "https", Host: s.Name + "." + s.Namespace + ".svc", Path: s.Path}
+	if s.Port != defaultServicePort {
+		u.Host = net.JoinHostPort(u.Host, strconv.Itoa(s.Port))
+	}
+	return u.String()
+}
+
+const defaultServicePort = 443
 
 // step is a hook or an extension that is to run for an event.
 type step struct {

@@ -37,6 +37,7 @@ func systems() []system {
 		{"eggo", "eggo", true, (*converter).eggo},
 		{"kops", "kops", false, (*converter).kops},
 		{"kubeadm", "Cluster API", false, (*converter).kubeadm},
+		{"extensionconfig", "Cluster API", false, (*converter).extensionConfig},
 		{"eksctl", "eksctl", false, (*converter).eksctl},
 		{"helm", "Helm", false, (*converter).helm},
 	}

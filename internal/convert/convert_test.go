@@ -53,6 +53,7 @@ func TestConvert(t *testing.T) {
 		}},
 		{name: "kops", from: "kops"},
 		{name: "kubeadm", from: "kubeadm"},
+		{name: "extensionconfig", from: "extensionconfig"},
 		{name: "eksctl", from: "eksctl"},
 		{name: "helm", from: "helm", options: func(o *Options) { o.Helm.Namespace = "web" }},
 		{name: "helm-template", from: "helm", file: "templates/job.yaml"},

@@ -21,7 +21,9 @@ type document struct {
 	name     string
 	selector *yaml.Node
 	hooks    []*yaml.Node
-	origins  []origin // of the hooks
+	origins  []origin // of the hooks, or of the extensions
+	// extensions are of a spec without hooks
+	extensions []*yaml.Node
 }
 
 // origin is where a hook comes from.
@@ -169,7 +171,7 @@ func (c *converter) settle() {
 			d.origins = slices.Delete(d.origins, i, i+1)
 		}
 	}
-	c.docs = slices.DeleteFunc(c.docs, func(d *document) bool { return len(d.hooks) == 0 })
+	c.docs = slices.DeleteFunc(c.docs, func(d *document) bool { return len(d.hooks) == 0 && len(d.extensions) == 0 })
 }
 
 // render writes the result.
@@ -190,7 +192,7 @@ func (d *document) render() []byte {
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(2)
 	err := enc.Encode(mapping("apiVersion", hookspec.APIVersion, "kind", d.kind, "metadata", mapping("name", d.name),
-		"spec", mapping("selector", d.selector, "hooks", d.hooks)))
+		"spec", mapping("selector", d.selector, "hooks", d.hooks, "extensions", d.extensions)))
 	if err != nil { // cannot be: it is made of plain nodes in UTF-8, see hook
 		panic(err)
 	}
