@@ -64,7 +64,9 @@ type Hook struct {
 }
 
 // AttemptTimeout is how long an attempt may take in all.
-func (h *Hook) AttemptTimeout() time.Duration { return h.Timeout * time.Duration(max(1, len(h.Scripts))) }
+func (h *Hook) AttemptTimeout() time.Duration {
+	return h.Timeout * time.Duration(max(1, len(h.Scripts)))
+}
 
 // Script is an executable of a hook. A hook with an inline script has one, called "script"; one with a directory as
 // its source has one for each regular file of it, run in sorted() order of their names, up to the first failure.

@@ -41,9 +41,13 @@ func TestControlPlane(t *testing.T) {
 		r := n.boot(boot.Options{End: end, Scenario: asksPods})
 		report(t, settles(r), inOrder(r, "started kopshook-driver.service", "starting kops-configuration.service"),
 			inOrder(r, "started kopshook-driver.service", "starting containerd.service"),
-			inOrder(r, "started kopshook-huge-pages.service", "started kubelet.service"))
+			inOrder(r, "started kopshook-huge-pages.service", "started kubelet.service"), knows(r, "https://127.0.0.1"))
 		if i == 0 {
 			report(t, firstBoot(r))
+		}
+		// what docs/once-per-cluster.md uses
+		if info, err := n.Stat("/var/lib/kubectl/kubeconfig"); err != nil || info.Mode().Perm() != 0o400 {
+			t.Errorf("boot %d: the kubeconfig of an administrator: %v, %v", i+1, info, err)
 		}
 		// what the kubelet found, and what there is of protokube
 		var pods, other []string

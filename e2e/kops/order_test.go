@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"kopshook.dev/kopshook/internal/boot"
+	"kopshook.dev/kopshook/internal/localcluster"
 )
 
 // network is what a DaemonSet of the cluster's network would write: without it a node stays NotReady.
@@ -74,11 +75,19 @@ const allPhases = network + `
   script: |
     #!/bin/sh
     test -e /var/lib/kubelet/kubelet.conf
+- name: knows
+  phase: pre-nodeup
+  weight: 20
+  run: every-boot
+  script: |
+    #!/bin/sh
+    /trial/bin/event "$KOPSHOOK_OPERATION before nodeup: $KOPSHOOK_API_ENDPOINT"
 - name: joined
   phase: post-kubelet
   run: every-boot
   script: |
     #!/bin/sh
+    /trial/bin/event "$KOPSHOOK_OPERATION with a kubelet: $KOPSHOOK_API_ENDPOINT"
     curl -s http://127.0.0.1:10248/healthz
 - name: drain
   phase: pre-shutdown
@@ -114,6 +123,16 @@ func firstBoot(r *boot.Result) []string {
 		inOrder(r, "started kops-configuration.service", "started kopshook-register.service"))
 }
 
+// knows lists what is wrong with what hooks know of the API: before nodeup's first run the name that kops gives it, then what
+// nodeup told the kubelet.
+func knows(r *boot.Result, server string) []string {
+	operation, before := "boot", server
+	if r.Number == 1 {
+		operation, before = "join", "https://api.internal."+localcluster.Name
+	}
+	return inOrder(r, operation+" before nodeup: "+before, operation+" with a kubelet: "+server)
+}
+
 // TestPhases: hooks of all phases have their moments on a real node, on the first boot, after a power cut and after a
 // reboot; and what they left for the kubelet to count is there when the node registers.
 func TestPhases(t *testing.T) {
@@ -125,7 +144,7 @@ func TestPhases(t *testing.T) {
 			until := func(ctx context.Context) { seen = n.ready(ctx) }
 
 			first := n.boot(boot.Options{Until: until, End: boot.Cut})
-			report(t, firstBoot(first), counted(seen))
+			report(t, firstBoot(first), counted(seen), knows(first, "https://api.internal."+localcluster.Name))
 			if log := first.Journal("kopshook-driver.service"); strings.Contains(log, "/usr/bin/containerd") || strings.Contains(log, "/usr/local/bin/kubelet") {
 				t.Errorf("nodeup was there before the driver: %s", log)
 			}
