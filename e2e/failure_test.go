@@ -94,11 +94,13 @@ func TestTimeoutEndsTheWholeAttempt(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, parts(t, spec("hang", `
 - name: hang
-  attempts: 1
+  attempts: 2
+  retryDelay: 1s
   timeout: 2s
   onFailure: continue
   script: |
     #!/bin/bash
+    ps -e -o args= | grep '^sleep 100' && /trial/bin/event overlaps
     trap '' TERM INT HUP
     setsid sleep 1001 &
     setsid bash -c 'trap "" TERM; setsid sleep 1002 & sleep 1003' &
@@ -114,7 +116,7 @@ func TestTimeoutEndsTheWholeAttempt(t *testing.T) {
     #!/bin/sh
     sleep 1006
 `))...))
-		r := n.boot(boot.Options{Scenario: "ps -e -o args= | grep '^sleep 100'; true"}).joins().happens("hang", "kubelet-start")
+		r := n.boot(boot.Options{Scenario: "ps -e -o args= | grep '^sleep 100'; true"}).joins().happens("hang", "hang", "kubelet-start").never("overlaps")
 		n.hasStatus("slow", "failed", "script: timed out after 1 s")
 		n.hasStatus("hang", "failed", "script: exit status 137") // as of a script that was killed for want of memory
 		r.contains("journal of the hook", r.Timeline.Log("kopshook-hang.service"), "sending signal KILL")

@@ -135,6 +135,11 @@ var mutations = []struct {
 		tests: "TestChainStopsAtABlockingFailure", slow: true,
 	},
 	{
+		name: "no-kill", why: "what an attempt that took too long has started lives on",
+		part: "-001-runtime", pattern: `(?s)while grep -q \. "\$c/cgroup\.procs".*?done 2>/dev/null`, with: ":",
+		tests: "TestTimeoutEndsTheWholeAttempt", slow: true,
+	},
+	{
 		name: "no-archive", why: "an archive that is damaged is not on the console",
 		part: "-archive", pattern: `\[ \$\? = 0 \] \|\|`, with: "true ||",
 		tests: "TestDamagedArchiveFailsClosed", slow: true,
