@@ -113,7 +113,7 @@ func startCluster(ctx context.Context) (end func(), err error) {
 	}
 	return end, start("kube-controller-manager", "--kubeconfig", kubeconfig, "--leader-elect=false", "--use-service-account-credentials=false",
 		"--bind-address", "127.0.0.1", "--secure-port", "0",
-		"--controllers", "daemonset-controller,serviceaccount-controller,garbage-collector-controller")
+		"--controllers", "daemonset-controller,job-controller,serviceaccount-controller,garbage-collector-controller")
 }
 
 // program is a process that runs beside the tests.
