@@ -46,3 +46,37 @@ func TestFactsComeWithHooksThatAsk(t *testing.T) {
 		}
 	}
 }
+
+// While an image is made there is no node: the variables are there, and empty.
+func TestFactsAreEmptyInAnImage(t *testing.T) {
+	script := Script{Name: "script", Content: []byte("#!/bin/sh\nset -u\necho $KOPSHOOK_API_ENDPOINT\n")}
+	text, err := Bake(InstanceGroup{Name: "nodes", Role: "Node"}, "v1", []Hook{{Name: "h", Phase: PreNodeup, OncePerImage: true, Scripts: []Script{script}, Attempts: 1, Timeout: 1e9}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, "env 'KOPSHOOK_API_ENDPOINT=' 'KOPSHOOK_OPERATION=' 'KOPSHOOK_SHUTDOWN=' /bin/sh ") || strings.Contains(text, "bin/facts") {
+		t.Errorf("the script has neither:\n%s", text[max(0, len(text)-800):])
+	}
+}
+
+// A script of a folder has the time that the spec says; an attempt has that of all. What reads a unit again finds both.
+func TestScriptsOfAFolderHaveATimeEach(t *testing.T) {
+	folder := Hook{Name: "h", Phase: PreNodeup, OncePerImage: true, Attempts: 1, Timeout: 60e9,
+		Scripts: []Script{{Name: "a", Content: []byte("#!/bin/sh\n")}, {Name: "b", Content: []byte("#!/bin/sh\n")}, {Name: "c", Content: []byte("#!/bin/sh\n")}}}
+	files, err := Files(InstanceGroup{Name: "nodes", Role: "Node"}, "v1", []Hook{folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(files, func(f File) bool { return strings.HasSuffix(f.Path, "kopshook-h.service") })
+	s, ok := StartOf(string(files[i].Content))
+	if !ok || s.Timeout != 180e9 || s.scriptTimeout() != 60e9 {
+		t.Errorf("the unit gives an attempt %s and a script %s", s.Timeout, s.scriptTimeout())
+	}
+	text, err := Bake(InstanceGroup{Name: "nodes", Role: "Node"}, "v1", []Hook{folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text, " 180 ") || !strings.Contains(text, "timeout -vk 9 60 ") {
+		t.Errorf("the image gives other times:\n%s", text[max(0, len(text)-1200):])
+	}
+}

@@ -141,7 +141,7 @@ type surroundings struct {
 	label  string // a file: it says in what the attempt has failed
 	fetch  string // the helper that downloads
 	cloud  string // the helper that asks the cloud as the machine
-	facts  string // the helper that sets variables which few hooks ask for; "" where they mean nothing
+	facts  string // the helper that sets variables which few hooks ask for; "" where they are empty
 	reload string // tells systemd of new units
 }
 
@@ -151,7 +151,11 @@ func (h *hook) command(at surroundings) (command, args []string) {
 	if h.Phase == PostKubelet {
 		command = []string{"/bin/sh", "/opt/kopshook/bin/up"}
 	}
-	if h.asks() && at.facts != "" {
+	switch {
+	case !h.asks():
+	case at.facts == "":
+		command = append(command, "env", "KOPSHOOK_API_ENDPOINT=", "KOPSHOOK_OPERATION=", "KOPSHOOK_SHUTDOWN=")
+	default:
 		command = append(command, "/bin/sh", at.facts)
 	}
 	if len(h.Scripts) == 1 && len(h.Files)+len(h.DropIns) == 0 && h.Verify == nil && !h.OncePerImage {
