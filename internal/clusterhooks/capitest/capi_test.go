@@ -58,7 +58,12 @@ func TestLifecycle(t *testing.T) {
 			if diff := cmp.Diff(tc.want, e.seen); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
-			if want := "kops " + strings.Join(tc.command, " ") + "\n"; o.done != want {
+			want := "kops " + strings.Join(tc.command, " ") + "\n"
+			if len(tc.want) == 2 { // what comes between the control plane and the nodes has kops run in two parts
+				want = "kops rolling-update cluster --instance-group-roles=control-plane,apiserver main.example.com --yes\n" +
+					"kops rolling-update cluster --instance-group-roles=node,bastion main.example.com --yes\n"
+			}
+			if o.done != want {
 				t.Errorf("kops did %q, want %q", o.done, want)
 			}
 		})
@@ -87,6 +92,30 @@ func TestBlocking(t *testing.T) {
 	}
 	if !strings.Contains(o.stderr, "blocks; asked once, again in 1s") || !strings.Contains(o.stderr, "backups are running") {
 		t.Errorf("no progress line:\n%s", o.stderr)
+	}
+}
+
+// TestBlockingBetweenControlPlaneAndNodes holds the nodes back, when the control plane is rolled.
+func TestBlockingBetweenControlPlaneAndNodes(t *testing.T) {
+	e := newExtension(t, false)
+	asked := 0
+	e.handle(t, "gate", hooksv1.AfterControlPlaneUpgrade, func(_ context.Context, q *hooksv1.AfterControlPlaneUpgradeRequest, r *hooksv1.AfterControlPlaneUpgradeResponse) {
+		asked++
+		r.SetStatus(hooksv1.ResponseStatusSuccess)
+		if asked < 3 {
+			r.SetRetryAfterSeconds(1)
+		}
+	})
+	e.start(t)
+	o := e.run(t, "", "rolling-update", "cluster", "main.example.com", "--yes")
+	if o.exit != 0 || asked != 3 || strings.Count(o.done, "kops rolling-update") != 2 {
+		t.Errorf("exit code %d, asked %d times, kops did %q\n%s", o.exit, asked, o.done, o.stderr)
+	}
+
+	asked = -100
+	o = e.run(t, "", "rolling-update", "cluster", "main.example.com", "--yes")
+	if o.exit != 125 || o.done != "kops rolling-update cluster --instance-group-roles=control-plane,apiserver main.example.com --yes\n" {
+		t.Errorf("exit code %d, kops did %q\n%s", o.exit, o.done, o.stderr)
 	}
 }
 

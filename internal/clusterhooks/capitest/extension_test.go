@@ -29,20 +29,23 @@ import (
 	"sigs.k8s.io/cluster-api/exp/runtime/server"
 )
 
-var kopshook string // the program under test
+// The program under test, and a stand-in for an API server.
+var kopshook, standin string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "capitest")
 	if err != nil {
 		panic(err)
 	}
-	kopshook = filepath.Join(dir, "kopshook")
-	build := exec.Command("go", "build", "-o", kopshook, ".")
-	build.Dir = filepath.Join("..", "..", "..")
-	build.Env = append(os.Environ(), "GOFLAGS=")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
-		os.Exit(1)
+	kopshook, standin = filepath.Join(dir, "kopshook"), filepath.Join(dir, "standin")
+	for program, source := range map[string]string{kopshook: ".", standin: "./internal/kube/kubetest/standin"} {
+		build := exec.Command("go", "build", "-o", program, source)
+		build.Dir = filepath.Join("..", "..", "..")
+		build.Env = append(os.Environ(), "GOFLAGS=")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+			os.Exit(1)
+		}
 	}
 	code := m.Run()
 	os.RemoveAll(dir)
@@ -189,6 +192,7 @@ func certificates(t *testing.T, dir string) []byte {
 		leaf.KeyUsage = x509.KeyUsageDigitalSignature
 		leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 		leaf.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+		leaf.DNSNames = []string{serviceName + "." + serviceNamespace + ".svc"}
 		der, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, caKey)
 		must(err)
 		write(name+".crt", "CERTIFICATE", der)
@@ -202,6 +206,7 @@ func certificates(t *testing.T, dir string) []byte {
 // outcome is what a run of kopshook exec did.
 type outcome struct {
 	exit   int
+	stdout string
 	stderr string
 	done   string // what kops was asked to do
 	report struct {
@@ -215,15 +220,7 @@ type outcome struct {
 // run runs kopshook exec with the extension around a kops command.
 func (e *extension) run(t *testing.T, more string, args ...string) outcome {
 	t.Helper()
-	dir := t.TempDir()
-	write := func(name, content string, mode os.FileMode) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), mode); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	spec := write("hooks.yaml", fmt.Sprintf(`apiVersion: kopshook.dev/v1alpha1
+	return runExec(t, fmt.Sprintf(`apiVersion: kopshook.dev/v1alpha1
 kind: ClusterHooks
 metadata:
   name: extensions
@@ -234,15 +231,28 @@ spec:
     clientConfig:
       url: %s
       caBundle: %s
-%s`, e.url, e.ca, more), 0o600)
-	command := []string{"exec", "--work-dir", filepath.Join(dir, "work"), "--report", filepath.Join(dir, "report.json"), "--max-wait", "20s", spec, "--",
-		write("kops", kops, 0o700)}
+%s`, e.url, e.ca, more), "", nil, args...)
+}
+
+// runExec runs kopshook exec with a spec, a kubeconfig and more options around a kops command.
+func runExec(t *testing.T, spec, kubeconfig string, options []string, args ...string) outcome {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, content string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	command := []string{"exec", "--work-dir", filepath.Join(dir, "work"), "--report", filepath.Join(dir, "report.json"), "--max-wait", "20s", "-f", write("spec.yaml", spec, 0o600)}
+	command = append(append(command, options...), "--", write("kops", kops, 0o700))
 	cmd := exec.Command(kopshook, append(command, args...)...)
-	cmd.Env = append(os.Environ(), "CLUSTER_JSON="+write("cluster.json", clusterJSON, 0o600), "DONE="+filepath.Join(dir, "done"), "HOME="+dir, "KUBECONFIG=")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
+	cmd.Env = append(os.Environ(), "CLUSTER_JSON="+write("cluster.json", clusterJSON, 0o600), "DONE="+filepath.Join(dir, "done"), "HOME="+dir, "KUBECONFIG="+kubeconfig)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err := cmd.Run()
-	o := outcome{exit: cmd.ProcessState.ExitCode(), stderr: stderr.String()}
+	o := outcome{exit: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
 	if o.exit < 0 {
 		t.Fatal(err)
 	}
