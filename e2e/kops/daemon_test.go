@@ -101,7 +101,8 @@ journalctl -b --no-pager -u containerd -u kubelet | grep -E 'tune|kopshook-|RunP
 const toolsImage = "example.com/tools:1"
 
 // TestDaemonHooks: an addon that kops' channels apply runs its hooks on a real node, in a pod that a real kubelet, containerd
-// and runc run, with a network of CNI's plugins.
+// and runc run, with a network of CNI's plugins. A Service of the node is reached from outside by way of its kubelet, as exec
+// reaches servers of extensions.
 func TestDaemonHooks(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, addonGroup, suites[0].Name)
@@ -123,7 +124,10 @@ func TestDaemonHooks(t *testing.T) {
 			if err := apply(ctx, t.TempDir(), spec(daemonHook)); err != nil {
 				return err
 			}
-			return podReady(ctx, n.name)
+			if err := podReady(ctx, n.name); err != nil {
+				return err
+			}
+			return forwards(ctx, n.name)
 		}()
 	}()
 	r := n.boot(boot.Options{End: boot.Cut, Scenario: sideload, Limit: 5 * time.Minute, Until: func(ctx context.Context) { n.ready(ctx) }})

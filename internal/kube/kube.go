@@ -57,14 +57,21 @@ func Connect(contextName string) (*API, error) {
 	if err != nil {
 		return nil, report.Hint(remedy, "cannot use context %q of the kubeconfig: %w", name, err)
 	}
-	a := &API{config: config, name: name}
-	if a.client, err = rest.HTTPClientFor(config); err != nil {
-		return nil, report.Hint(remedy, "cannot use context %q of the kubeconfig: %w", name, err)
-	}
-	if a.base, _, err = rest.DefaultServerUrlFor(config); err != nil {
+	a, err := New(config, name)
+	if err != nil {
 		return nil, report.Hint(remedy, "cannot use context %q of the kubeconfig: %w", name, err)
 	}
 	return a, nil
+}
+
+// New returns the API server of a configuration. Messages call it the context name.
+func New(config *rest.Config, name string) (a *API, err error) {
+	a = &API{config: config, name: name}
+	if a.client, err = rest.HTTPClientFor(config); err != nil {
+		return nil, err
+	}
+	a.base, _, err = rest.DefaultServerUrlFor(config)
+	return a, err
 }
 
 // SecretKey returns what a Secret holds under a key.

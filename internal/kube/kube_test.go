@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -108,9 +110,27 @@ func TestTunnelReachesAReadyPod(t *testing.T) {
 			t.Fatalf("%q, %v", text, err)
 		}
 	}
-	forward := "/api/v1/namespaces/tools/pods/d-ready/portforward"
+	// the pod goes, and another is in its place
+	if err := server.Set(strings.ReplaceAll(objects(port), "d-ready", "e-later")); err != nil {
+		t.Fatal(err)
+	}
+	server.Drop()
+	const forward, later = "/api/v1/namespaces/tools/pods/d-ready/portforward", "/api/v1/namespaces/tools/pods/e-later/portforward"
+	for deadline := time.Now().Add(time.Minute); !slices.Contains(server.Asked(), later); time.Sleep(5 * time.Millisecond) {
+		if err := tunnel.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the tunnel does not see that its pod is gone")
+		}
+	}
+	resp, err := client.Get("http://extension.tools.svc/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
 	asked := strings.Join(server.Asked(), " ")
-	if n := strings.Count(asked, "/services/"); n != 1 || !strings.Contains(asked, forward) {
+	if n := strings.Count(asked, "/services/"); n != 2 || !strings.Contains(asked, forward) {
 		t.Errorf("asked for the Service %d times: %s", n, asked)
 	}
 }

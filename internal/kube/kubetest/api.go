@@ -25,11 +25,12 @@ type API struct {
 	mu      sync.Mutex
 	objects []map[string]any
 	asked   []string
+	gone    chan struct{} // closed when the pods of all port-forwards are
 }
 
 // Start serves the objects of a YAML stream, to whoever shows the token.
 func Start(text string) (*API, error) {
-	a := &API{}
+	a := &API{gone: make(chan struct{})}
 	if err := a.Set(text); err != nil {
 		return nil, err
 	}
@@ -58,6 +59,14 @@ func (a *API) Set(text string) error {
 	}
 }
 
+// Drop ends all port-forwards, as a kubelet does when a pod goes.
+func (a *API) Drop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.gone)
+	a.gone = make(chan struct{})
+}
+
 // Asked returns the paths that were asked for.
 func (a *API) Asked() []string {
 	a.mu.Lock()
@@ -80,7 +89,7 @@ current-context: %q
 
 func (a *API) serve(w http.ResponseWriter, req *http.Request) {
 	a.mu.Lock()
-	objects := a.objects
+	objects, gone := a.objects, a.gone
 	a.asked = append(a.asked, req.URL.Path)
 	a.mu.Unlock()
 	if req.Header.Get("Authorization") != "Bearer "+token {
@@ -119,7 +128,7 @@ func (a *API) serve(w http.ResponseWriter, req *http.Request) {
 	case len(items) == 0:
 		fail(w, http.StatusNotFound, fmt.Sprintf("%s %q not found", p[1], p[2]))
 	case len(p) == 4 && p[3] == "portforward":
-		ServePortForward(w, req)
+		servePortForward(w, req, gone)
 	default:
 		json.NewEncoder(w).Encode(items[0])
 	}

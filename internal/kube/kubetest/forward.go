@@ -17,7 +17,10 @@ import (
 
 // ServePortForward answers a request for a port-forward as a kubelet does: each pair of streams is a connection to the port of
 // the pod. Here the pod's ports are this machine's.
-func ServePortForward(w http.ResponseWriter, req *http.Request) {
+func ServePortForward(w http.ResponseWriter, req *http.Request) { servePortForward(w, req, nil) }
+
+// servePortForward does it until stop is closed.
+func servePortForward(w http.ResponseWriter, req *http.Request, stop <-chan struct{}) {
 	if _, err := httpstream.Handshake(req, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -30,13 +33,15 @@ func ServePortForward(w http.ResponseWriter, req *http.Request) {
 	if conn == nil {
 		return
 	}
-	defer conn.Close()
 	waiting := map[string]httpstream.Stream{} // error streams, by request
 	var pairs sync.WaitGroup
 	defer pairs.Wait()
+	defer conn.Close()
 	for {
 		select {
 		case <-conn.CloseChan():
+			return
+		case <-stop:
 			return
 		case s := <-streams:
 			id := s.Headers().Get("requestID")
