@@ -100,9 +100,30 @@ func TestServerTakesNodeClassesWithHooks(t *testing.T) {
 	}
 	object := made[0].ToUnstructured()
 
-	// over kops' own
-	if _, err := classes.Apply(ctx, name, object, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
+	// over kops' own, as the page says it
+	kubeconfig, err := writeKubeconfig("karpenter", "admin-token")
+	if err != nil {
 		t.Fatal(err)
+	}
+	printed := file("made.yaml", out.Bytes())
+	kubectl := func(word string) (exitCode int) {
+		t.Helper()
+		cmd := exec.CommandContext(ctx, filepath.Join(os.Getenv("KOPSHOOK_PROGRAMS"), "kubectl"), "--kubeconfig", kubeconfig, word, "-f", printed)
+		output, err := cmd.CombinedOutput()
+		if cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		t.Logf("kubectl %s: %v\n%.2000s", word, err, output)
+		return cmd.ProcessState.ExitCode()
+	}
+	if code := kubectl("diff"); code != 1 {
+		t.Errorf("before: kubectl diff ends with %d", code)
+	}
+	if code := kubectl("apply"); code != 0 {
+		t.Fatalf("kubectl apply ends with %d", code)
+	}
+	if code := kubectl("diff"); code != 0 {
+		t.Errorf("after: kubectl diff ends with %d", code)
 	}
 	has := func(name string) error {
 		o, err := classes.Get(ctx, name, metav1.GetOptions{})
@@ -130,5 +151,8 @@ func TestServerTakesNodeClassesWithHooks(t *testing.T) {
 	}
 	if err := has("own"); err != nil {
 		t.Error(err)
+	}
+	if code := kubectl("diff"); code != 1 {
+		t.Errorf("when kops has taken its class back: kubectl diff ends with %d", code)
 	}
 }
