@@ -84,7 +84,7 @@ func (a *API) SecretKey(ctx context.Context, namespace, name, key string) ([]byt
 	}
 	value, ok := secret.Data[key]
 	if !ok {
-		return nil, fmt.Errorf("Secret %s/%s has no %s", namespace, name, key)
+		return nil, fmt.Errorf("the Secret %s/%s has no %s", namespace, name, key)
 	}
 	return value, nil
 }

@@ -174,7 +174,7 @@ func TestSecretKey(t *testing.T) {
 		_, err := api.SecretKey(t.Context(), "tools", key[0], key[1])
 		got = append(got, fmt.Sprint(err))
 	}
-	want := []string{"Secret tools/ca has no tls.crt", `cannot get Secret tools/none from context "management": 404 Not Found secrets "none" not found`}
+	want := []string{"the Secret tools/ca has no tls.crt", `cannot get Secret tools/none from context "management": 404 Not Found secrets "none" not found`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
