@@ -9,37 +9,71 @@ import (
 	"kopshook.dev/kopshook/internal/boot"
 )
 
-// verify is asked again while the pod lives; its failure and recovery show in readiness and in the status file. When it
-// cannot be asked, it has failed; when an operator has skipped the hook, it is not asked. A ConfigMap that is newer than the
-// pod, since the rollout waits elsewhere, changes nothing.
+// verify is asked again while the pod lives; its failure and recovery show in the status file, and not in readiness, which
+// is for rollouts. When it cannot be asked, it has failed; when an operator has skipped the hook, it is not asked. The
+// ConfigMap may go meanwhile, since kops prunes those of older templates.
 func TestDaemonVerifyIsAskedAgain(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		hook := daemon("- name: hook\n  script: |\n    #!/bin/sh\n    : > /root/works\n  verify: test -e /root/works\n")
-		n := podNode(t, suite, map[string]string{"one": hook, "two": strings.Replace(hook, "works", "other", 2)}, "VERIFY_SECONDS=1")
+		n := podNode(t, suite, map[string]string{"one": hook}, "VERIFY_SECONDS=1")
 		r, _ := n.podBoot(`
 start one; becomes one ready; settles hook succeeded
-update /pods/one/volumes/hook-hook /pods/two/volumes/hook-hook/..first
-rm /root/works; becomes one unready; settles hook failed
-: > /root/works; becomes one ready; settles hook succeeded
-systemctl mask --runtime kopshook-daemon@hook.service 2> /dev/null; becomes one unready; settles hook failed
+mkdir /pods/none; update /pods/one/volumes/hook-hook-* /pods/none 2> /dev/null
+rm /root/works; settles hook failed; becomes one ready
+: > /root/works; settles hook succeeded
+systemctl mask --runtime kopshook-daemon@hook.service 2> /dev/null; settles hook failed
 sed 's/.*"reason":"\([^"]*\)".*/\1/' /var/lib/kopshook/status/hook.json
-systemctl unmask --runtime kopshook-daemon@hook.service 2> /dev/null; becomes one ready; settles hook succeeded
-rm /root/works; becomes one unready; settles hook failed
-mkdir -p /var/lib/kopshook/skip; : > /var/lib/kopshook/skip/hook; becomes one ready; settles hook skipped
+systemctl unmask --runtime kopshook-daemon@hook.service 2> /dev/null; settles hook succeeded
+rm /root/works; settles hook failed
+mkdir -p /var/lib/kopshook/skip; : > /var/lib/kopshook/skip/hook; settles hook skipped; becomes one ready
 `, boot.PowerOff)
-		r.prints("one is ready", "hook hook succeeded", "one is unready", "hook hook failed", "one is ready", "hook hook succeeded",
-			"one is unready", "hook hook failed", "systemd could not run it", "one is ready", "hook hook succeeded",
-			"one is unready", "hook hook failed", "one is ready", "hook hook skipped")
+		r.prints("one is ready", "hook hook succeeded", "hook hook failed", "one is ready", "hook hook succeeded",
+			"hook hook failed", "systemd could not run it", "hook hook succeeded",
+			"hook hook failed", "hook hook skipped", "one is ready")
 	})
 }
 
-// A new pod, as after a reboot, asks verify before it is ready, and not five minutes later.
+// A new pod, as after a reboot, is ready at once, since what it has to run ran there once; it asks verify then, and not five
+// minutes later.
 func TestDaemonVerifyIsAskedFirst(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		hook := daemon("- name: hook\n  script: |\n    #!/bin/sh\n    /trial/bin/event runs\n    : > /run/works\n  verify: test -e /run/works\n")
 		n := podNode(t, suite, map[string]string{"one": hook, "two": hook})
-		r, _ := n.podBoot("start one; becomes one ready; stop one; rm /run/works; start two; settles hook failed; becomes two unready", boot.PowerOff)
-		r.happens("runs").prints("one is ready", "one stopped", "hook hook failed", "two is unready")
+		r, _ := n.podBoot("start one; becomes one ready; stop one; rm /run/works; start two; settles hook failed; becomes two ready", boot.PowerOff)
+		r.happens("runs").prints("one is ready", "one stopped", "hook hook failed", "two is ready")
+	})
+}
+
+// onDrift: run. The hook runs again when its node has its turn, within ten times as long as it may take; the log says when.
+func TestDaemonHookRunsAgainOnDrift(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		hook := daemon("- name: hook\n  onDrift: run\n  timeout: 1s\n  script: |\n    #!/bin/sh\n    /trial/bin/event runs\n    : > /root/works\n  verify: test -e /root/works\n")
+		n := podNode(t, suite, map[string]string{"one": hook}, "VERIFY_SECONDS=1")
+		r, _ := n.podBoot(`
+start one; becomes one ready; settles hook succeeded
+rm /root/works; settles hook failed
+status=/var/lib/kopshook/status/hook.json
+for _ in $(seq 100); do ! grep -q 'runs again in' $status || break; sleep 0.2; done
+sed -n 's/.*\(verify: exit status 1; runs again in\) [0-9]* s.*/\1/p' $status
+# its turn is up to ten minutes away: make it now
+date +%s > /proc/$(cat /pods/one/pid 2> /dev/null || pgrep -of /kopshook/run.sh)/root/state/turn-hook
+settles hook succeeded; becomes one ready
+sed 's/.*"reason":"\([^"]*\)".*/\1/' $status
+`, boot.PowerOff)
+		r.happens("runs", "runs").prints("one is ready", "hook hook succeeded", "hook hook failed", "verify: exit status 1; runs again in",
+			"hook hook succeeded", "one is ready", "ran again: verify: exit status 1")
+	})
+}
+
+// What the annotation of the pod template asks for is done once; overrides are those of the node's instance group.
+func TestDaemonHookRunsAgainWhenAsked(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		hook := daemon("- name: hook\n  script: \"#!/bin/sh\\n/trial/bin/event runs\\n\"\n")
+		n := podNode(t, suite, map[string]string{"one": hook, "two": hook, "three": hook})
+		n.addPod("again", addonObjects(t, hook), "AGAIN=hook=1")
+		n.addPod("same", addonObjects(t, hook), "AGAIN=hook=1")
+		r, _ := n.podBoot("for p in one two again same; do start $p; becomes $p ready; stop $p; done", boot.PowerOff)
+		r.happens("runs", "runs").prints("one is ready", "one stopped", "two is ready", "two stopped", "again is ready", "again stopped", "same is ready", "same stopped")
 	})
 }
 
@@ -111,7 +145,7 @@ func TestDaemonRunChanges(t *testing.T) {
 		r.happens("runs")
 		r, _ = n.podBoot("start once; becomes once ready; stop once", boot.Reboot)
 		r.never("runs")
-		r, _ = n.podBoot("start every; becomes every ready; stop every; start once; becomes once ready", boot.PowerOff)
+		r, _ = n.podBoot("start every; becomes every ready; says every 'Finished kopshook'; sleep 1; stop every; start once; becomes once ready", boot.PowerOff)
 		r.happens("runs").prints("every is ready", "every stopped", "once is ready")
 	})
 }

@@ -71,6 +71,13 @@ settles() { # HOOK STATE, within two minutes
   done
   echo "hook $1 is NOT $2 but $(state "$1")"
 }
+says() { # POD TEXT, within two minutes
+  for _ in $(seq 240); do
+    ! grep -qsF "$2" "/trial/out/$1.log" || return
+    sleep 0.5
+  done
+  echo "$1 does NOT say $2"
+}
 stop() { # POD, as when it is deleted
   runc kill "$1" TERM
   for _ in $(seq 100); do [ "$(runc state "$1" 2> /dev/null | grep -c '"running"')" = 1 ] || break; sleep 0.1; done

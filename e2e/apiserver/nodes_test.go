@@ -92,13 +92,14 @@ func TestDaemonSetsReachTheirNodes(t *testing.T) {
 	apply(t, t.TempDir(), a)
 	defer cleanUp(t, "reach")
 	want := map[string][]string{
-		"reach-every":           {"api-0", "cp-0", "gpu-a-0", "nodes-0", "nodes-1"},
-		"reach-workers":         {"gpu-a-0", "nodes-0", "nodes-1"},
-		"reach-control":         {"api-0", "cp-0"},
-		"reach-pool":            {"nodes-0", "nodes-1"},
-		"reach-not":             {"gpu-a-0"},
-		"reach-over":            {"nodes-0", "nodes-1"},
-		"reach-over-override-1": {"gpu-a-0"},
+		"reach-every":                 {"api-0", "gpu-a-0", "nodes-0", "nodes-1"},
+		"reach-every-control-plane":   {"cp-0"},
+		"reach-workers":               {"gpu-a-0", "nodes-0", "nodes-1"},
+		"reach-control":               {"api-0"},
+		"reach-control-control-plane": {"cp-0"},
+		"reach-pool":                  {"nodes-0", "nodes-1"},
+		"reach-not":                   {"gpu-a-0"},
+		"reach-over":                  {"gpu-a-0", "nodes-0", "nodes-1"},
 	}
 	eventually(t, func() error {
 		got := map[string][]string{}

@@ -166,7 +166,7 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 // monitoringFiles are those for Prometheus and Grafana, by the end of their names.
 func monitoringFiles(t *testing.T) (prometheus, dashboard []byte) {
 	t.Helper()
-	files, err := build(t, addon.Input{Options: addon.Options{Status: true}}, spec("s", "{}", hook("h", ""))).Files()
+	files, err := build(t, addon.Input{Options: addon.Options{Status: true}}, spec("s", "{}", hook("h", ""))).Files(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

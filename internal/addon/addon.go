@@ -6,7 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kopshook.dev/kopshook/generator"
@@ -23,12 +25,15 @@ const (
 
 // Options of an addon. The zero value of a field is its default.
 type Options struct {
-	Name           string // of the addon, first part of its objects' names; default "kopshook"
-	Image          string // of the pods that run hooks: sh, nsenter, sha256sum and what busybox has
-	StatusImage    string // of node-problem-detector
-	PriorityClass  string // an existing one; by default the addon has its own
-	MaxUnavailable string // pods at once in a rollout, a number or a percentage; default "10%"
-	Status         bool   // with node-problem-detector
+	Name           string        // of the addon, first part of its objects' names; default "kopshook"
+	Image          string        // of the pods that run hooks: sh, nsenter, sha256sum and what busybox has
+	StatusImage    string        // of node-problem-detector
+	PriorityClass  string        // an existing one; by default the addon has its own
+	MaxUnavailable string        // pods at once in a rollout, a number or a percentage; default "10%"
+	MinReady       time.Duration // how long a pod has to be ready before the rollout goes on; whole seconds
+	OnDelete       bool          // pods are replaced when somebody deletes them
+	RollNodes      string        // control-plane, workers or all: kops marks these nodes for its rolling update when the addon has changed
+	Status         bool          // with node-problem-detector
 }
 
 // Input is what an addon is made of.
@@ -53,7 +58,7 @@ type Group struct {
 type Addon struct {
 	Objects []any // Kubernetes objects, in the order in which they have to be applied
 	Name    string
-	status  bool
+	options Options
 }
 
 // nameCharacters are those of a cluster's name, as user data has them (generator/validate.go). $ is not among them, which
@@ -73,23 +78,26 @@ func Build(in Input, r *report.Report) *Addon {
 			"cluster %q has characters other than letters, digits, dots, dashes and underscores", in.Cluster)
 	}
 	b := &builder{Input: in, r: r, names: map[string]report.Position{}}
-	a := &Addon{Name: in.Name, status: in.Status}
+	a := &Addon{Name: in.Name, options: in.Options}
 	var config, sets []any
 	for _, d := range in.Specs {
-		for _, t := range b.targets(d) {
-			m, s := b.daemonSet(d, t)
-			config, sets = append(config, m...), append(sets, s...)
-		}
+		config = append(config, b.daemonSets(d)...)
 	}
 	b.refuseSameHook()
+	for i := range b.hookSets {
+		s := &b.hookSets[i]
+		b.rolls(s.object, b.share(s))
+		sets = append(sets, s.object)
+	}
 	if in.Status {
 		m, s := b.status()
 		config, sets = append(config, m...), append(sets, s...)
 	}
-	if len(b.hookSets) == 0 {
+	if len(b.hookSets) == 0 && !in.Status {
 		r.Warnf(report.Position{}, "", "give a hook the phase daemon, or apply the addon to remove what an earlier one made",
 			"no spec has a hook of phase daemon for this cluster")
-	} else {
+	}
+	if len(b.hookSets) > 0 {
 		config = append([]any{b.runner()}, config...)
 	}
 	if len(sets) > 0 && in.PriorityClass == in.Name {
@@ -109,8 +117,9 @@ type builder struct {
 
 // hookSet is the daemon hooks of a spec for some nodes.
 type hookSet struct {
-	doc   *hookspec.Doc
-	hooks []hookspec.Resolved
+	doc    *hookspec.Doc
+	hooks  []hookspec.Resolved // all that some of the nodes have
+	object *appsv1.DaemonSet
 	target
 }
 
@@ -138,6 +147,12 @@ func (o *Options) check(r *report.Report) {
 	}
 	if !regexp.MustCompile(`^([1-9][0-9]*|[1-9][0-9]?%|100%)$`).MatchString(o.MaxUnavailable) {
 		bad("write a number such as 1, or a percentage such as 10%", "max-unavailable is %q", o.MaxUnavailable)
+	}
+	if o.MinReady < 0 || o.MinReady%time.Second != 0 || o.MinReady > 24*time.Hour {
+		bad("write a duration such as 5m, up to 24h", "min-ready is %s", o.MinReady)
+	}
+	if !slices.Contains([]string{"", "control-plane", "workers", "all"}, o.RollNodes) {
+		bad("choose control-plane, workers or all", "needs-rolling-update is %q", o.RollNodes)
 	}
 	images := []string{o.Image}
 	if o.Status {
@@ -183,7 +198,7 @@ func (b *builder) refuseSameHook() {
 	}
 	for i, a := range b.hookSets {
 		for _, c := range b.hookSets[:i] {
-			if a.doc == c.doc || disjoint(a.terms, c.terms) {
+			if a.doc == c.doc || a.disjoint(&c.target) {
 				continue
 			}
 			for _, h := range a.hooks {

@@ -81,34 +81,171 @@ func findings(r *report.Report) []string {
 	return out
 }
 
-func TestDaemonSetPerSpecAndOverrides(t *testing.T) {
-	with := spec("agents", "{roles: [Node]}", one("logs")) + `  overrides:
-  - selector: {names: ["gpu-*"]}
-    hooks: {logs: {env: {GPU: "1"}}}
-  - selector: {names: [old]}
-    hooks: {logs: {enabled: false}}
-`
-	a := build(t, Input{Groups: []Group{group("nodes-b", "Node"), group("gpu-a", "Node"), group("cp", "ControlPlane"), group("nodes-a", "Node"), group("old", "Node"), group("jump", "Bastion")}}, with)
-	got := map[string]string{}
-	for _, s := range objects[*appsv1.DaemonSet](a) {
-		got[s.Name] = fmt.Sprint(s.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions[0].Values)
-	}
-	want := map[string]string{"kopshook-agents": "[nodes-a nodes-b]", "kopshook-agents-override-1": "[gpu-a]"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("DaemonSets and instance groups (-want +got)\n%s", diff)
-	}
-	maps := map[string]string{}
+// described says of each DaemonSet on which nodes it runs which hooks: checksums are the words of the script.
+func described(a *Addon) map[string][]string {
+	words := map[string]string{}
 	for _, m := range objects[*corev1.ConfigMap](a) {
-		maps[m.Name] = m.Data["env"]
+		if sums, ok := m.Data[sumsFile]; ok {
+			words[sum([]byte(sums))] = strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(m.Data["script"], "#!/bin/sh\n")+m.Data["env"], "\n", " "))
+		}
 	}
-	delete(maps, objects[*corev1.ConfigMap](a)[0].Name) // the runner
-	if diff := cmp.Diff(map[string]string{"kopshook.agents.logs": "", "kopshook.agents.override-1.logs": "set -- \"$@\" GPU='1'\n"}, maps); diff != "" {
-		t.Errorf("ConfigMaps and their env (-want +got)\n%s", diff)
+	out := map[string][]string{}
+	for _, s := range objects[*appsv1.DaemonSet](a) {
+		if s.Spec.Template.Spec.Affinity == nil {
+			out[s.Name] = []string{"everywhere"}
+		} else {
+			for _, t := range s.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+				var all []string
+				for _, r := range t.MatchExpressions {
+					all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Key, r.Operator, strings.Join(r.Values, " "))))
+				}
+				out[s.Name] = append(out[s.Name], strings.Join(all, ", "))
+			}
+		}
+		for _, arg := range s.Spec.Template.Spec.Containers[0].Args {
+			var said []string
+			for _, w := range strings.Fields(arg) {
+				if n, ok := strings.CutPrefix(w, "sum="); ok {
+					w = "(" + words[n] + ")"
+				} else if !strings.HasPrefix(w, "name=") && !strings.HasPrefix(w, "only=") && !strings.HasPrefix(w, "except=") && !strings.HasPrefix(w, "drift=") {
+					continue
+				}
+				said = append(said, w)
+			}
+			out[s.Name] = append(out[s.Name], strings.Join(said, " "))
+		}
+	}
+	return out
+}
+
+// Overrides make no further DaemonSet: a new one would put its pods on all of its nodes at once. So it does not matter
+// where among the overrides one stands, or whether there was one before.
+func TestOverridesStayInTheDaemonSetOfTheirSpec(t *testing.T) {
+	groups := []Group{group("nodes-b", "Node"), group("gpu-a", "Node"), group("cp", "ControlPlane"), group("nodes-a", "Node"), group("old", "Node"), group("jump", "Bastion")}
+	const (
+		gpu  = "  - selector: {names: [\"gpu-*\"]}\n    hooks: {logs: {env: {GPU: \"1\"}}}\n"
+		off  = "  - selector: {names: [old]}\n    hooks: {logs: {enabled: false}}\n"
+		arm  = "  - selector: {names: [\"arm-*\"]}\n    hooks: {logs: {attempts: 9}}\n"
+		nGPU = `name=logs (echo logs) except=gpu-a`
+	)
+	for name, c := range map[string]struct {
+		selector, overrides string
+		want                []string
+	}{
+		"none":             {"{roles: [Node]}", "", []string{"name=logs (echo logs)"}},
+		"for one group":    {"{roles: [Node]}", gpu, []string{nGPU, `name=logs (echo logs set -- "$@" GPU='1') only=gpu-a`}},
+		"after another":    {"{roles: [Node]}", arm + gpu, []string{nGPU, `name=logs (echo logs set -- "$@" GPU='1') only=gpu-a`}},
+		"disabled in one":  {"{roles: [Node]}", off, []string{"name=logs (echo logs) except=old"}},
+		"both":             {"{roles: [Node]}", off + gpu, []string{nGPU + ",old", `name=logs (echo logs set -- "$@" GPU='1') only=gpu-a`}},
+		"of listed groups": {`{names: ["nodes-*", "gpu-?"]}`, gpu, []string{`name=logs (echo logs set -- "$@" GPU='1') only=gpu-a`, `name=logs (echo logs) only=nodes-a,nodes-b`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := spec("agents", c.selector, one("logs"))
+			if c.overrides != "" {
+				s += "  overrides:\n" + c.overrides
+			}
+			where := "node-role.kubernetes.io/node Exists"
+			if strings.Contains(c.selector, "names") {
+				where = "kops.k8s.io/instancegroup In gpu-a nodes-a nodes-b"
+			}
+			want := map[string][]string{"kopshook-agents": append([]string{where}, c.want...)}
+			if diff := cmp.Diff(want, described(build(t, Input{Groups: groups}, s))); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// Weights of overrides order the hooks of the groups that they are for.
+func TestOverridesOrderHooks(t *testing.T) {
+	s := spec("s", "{roles: [Node]}", one("a")+"\n"+one("b")) + "  overrides:\n  - {selector: {names: [n1]}, hooks: {a: {weight: 5}}}\n"
+	got := described(build(t, Input{Groups: []Group{group("n1", "Node"), group("n2", "Node")}}, s))["kopshook-s"][1:]
+	if diff := cmp.Diff([]string{"name=a (echo a) except=n1", "name=b (echo b)", "name=a (echo a) only=n1"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Control planes and all other nodes are apart: each has a tenth of its own.
+func TestControlPlanesRollApart(t *testing.T) {
+	groups := []Group{group("n", "Node"), group("cp", "ControlPlane")}
+	const (
+		isCP, isNot = "node-role.kubernetes.io/control-plane Exists", "node-role.kubernetes.io/control-plane DoesNotExist"
+		label       = "kops.k8s.io/instancegroup In "
+	)
+	for selector, c := range map[string]struct {
+		groups       []Group
+		workers, cps []string
+	}{
+		"{}":                           {nil, []string{isNot}, []string{isCP}},
+		"{excludeNames: [a]}":          {nil, []string{"kops.k8s.io/instancegroup NotIn a, " + isNot}, []string{"kops.k8s.io/instancegroup NotIn a, " + isCP}},
+		"{nodeLabels: {a: b}}":         {nil, []string{"a In b, " + isNot}, []string{"a In b, " + isCP}},
+		"{roles: [Node]}":              {nil, []string{"node-role.kubernetes.io/node Exists"}, nil},
+		"{roles: [ControlPlane]}":      {nil, nil, []string{isCP}},
+		"{roles: [APIServer, Master]}": {nil, []string{"node-role.kubernetes.io/api-server Exists, " + isNot}, []string{isCP}},
+		"{names: [n]}":                 {nil, []string{label + "n"}, nil},
+		"{names: [n, cp]}":             {groups, []string{label + "cp n, " + isNot}, []string{label + "cp n, " + isCP}},
+		`{names: ["*"]}`:               {groups, []string{label + "n"}, []string{label + "cp"}},
+	} {
+		t.Run(selector, func(t *testing.T) {
+			got := described(build(t, Input{Groups: c.groups}, spec("s", selector, one("h"))))
+			want := map[string][]string{}
+			if c.workers != nil {
+				want["kopshook-s"] = append(c.workers, "name=h (echo h)")
+			}
+			if c.cps != nil {
+				want["kopshook-s-control-plane"] = append(c.cps, "name=h (echo h)")
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// However many specs change at once, no more nodes are in a rollout than max-unavailable says: DaemonSets that can have
+// pods on the same nodes share it.
+func TestSpecsShareMaxUnavailable(t *testing.T) {
+	for name, c := range map[string]struct {
+		max   string
+		specs []string
+		want  map[string]string
+	}{
+		"one":            {"", []string{"{roles: [Node]}"}, map[string]string{"kopshook-s1": "10%"}},
+		"three":          {"", []string{"{roles: [Node]}", "{nodeLabels: {a: b}}", "{}"}, map[string]string{"kopshook-s1": "3%", "kopshook-s2": "3%", "kopshook-s2-control-plane": "5%", "kopshook-s3": "3%", "kopshook-s3-control-plane": "5%"}},
+		"on no one node": {"", []string{"{names: [a]}", "{names: [b]}"}, map[string]string{"kopshook-s1": "10%", "kopshook-s2": "10%"}},
+		"a number":       {"5", []string{"{roles: [Node]}", "{nodeLabels: {a: b}, roles: [Node]}"}, map[string]string{"kopshook-s1": "2", "kopshook-s2": "2"}},
+		"at least one":   {"1", []string{"{roles: [Node]}", "{nodeLabels: {a: b}, roles: [Node]}"}, map[string]string{"kopshook-s1": "1", "kopshook-s2": "1"}},
+		"at least 1%":    {"1%", []string{"{roles: [Node]}", "{nodeLabels: {a: b}, roles: [Node]}"}, map[string]string{"kopshook-s1": "1%", "kopshook-s2": "1%"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var specs []string
+			for i, s := range c.specs {
+				specs = append(specs, spec(fmt.Sprint("s", i+1), s, one(fmt.Sprint("h", i))))
+			}
+			got := map[string]string{}
+			for _, s := range objects[*appsv1.DaemonSet](build(t, Input{Options: Options{MaxUnavailable: c.max}}, specs...)) {
+				got[s.Name] = s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable.String()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// A spec whose daemon hooks are all disabled keeps its DaemonSet: its pods clear the nodes, and what is enabled later is an
+// update to it, that rolls.
+func TestDisabledHooksKeepTheDaemonSet(t *testing.T) {
+	s := spec("s", "{roles: [Node]}", "  - {name: h, phase: daemon, script: \"#!/bin/sh\\n\", enabled: false}")
+	got := described(build(t, Input{}, s))
+	if diff := cmp.Diff(map[string][]string{"kopshook-s": {"node-role.kubernetes.io/node Exists"}}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestHooksStandInRunOrderWithTheirSettings(t *testing.T) {
 	a := build(t, Input{Cluster: "a.example.com"}, spec("s", "{}", `
+  - {name: d, phase: daemon, weight: 9, script: "#!/bin/sh\n", verify: "true", onDrift: run}
   - {name: c, phase: daemon, script: "#!/bin/sh\n"}
   - {name: b, phase: daemon, weight: 7, run: every-boot, script: "#!/bin/sh\n", timeout: 90s, attempts: 5, retryDelay: 2m}
   - {name: a, phase: [daemon, post-kubelet], weight: 7, script: "#!/bin/sh\n"}
@@ -118,7 +255,7 @@ func TestHooksStandInRunOrderWithTheirSettings(t *testing.T) {
 	c := objects[*appsv1.DaemonSet](a)[0].Spec.Template.Spec.Containers[0]
 	sum := func(m string) string {
 		for _, c := range objects[*corev1.ConfigMap](a) {
-			if c.Name == m {
+			if strings.HasPrefix(c.Name, m+"-") {
 				return sum([]byte(c.Data[sumsFile]))
 			}
 		}
@@ -128,6 +265,7 @@ func TestHooksStandInRunOrderWithTheirSettings(t *testing.T) {
 		"name=c run=once-per-instance timeout=1200 attempts=3 delay=10 sum=" + sum("kopshook.s.c"),
 		"name=a-daemon run=once-per-instance timeout=1200 attempts=3 delay=10 sum=" + sum("kopshook.s.a-daemon"),
 		"name=b run=every-boot timeout=90 attempts=5 delay=120 sum=" + sum("kopshook.s.b"),
+		"name=d run=once-per-instance timeout=1200 attempts=3 delay=10 sum=" + sum("kopshook.s.d") + " drift=run",
 	}
 	if diff := cmp.Diff(want, c.Args); diff != "" {
 		t.Errorf("arguments (-want +got)\n%s", diff)
@@ -201,9 +339,12 @@ func TestLargeHookIsSplit(t *testing.T) {
 		keys := append(slices.Collect(maps.Keys(m.Data)), slices.Collect(maps.Keys(m.BinaryData))...)
 		slices.Sort(keys)
 		got[m.Name] = keys
+		if m.Immutable == nil || !*m.Immutable {
+			t.Errorf("%s can change", m.Name)
+		}
 	}
-	want := map[string][]string{"kopshook.s.large": {sumsFile}, "kopshook.s.large.part.2": {"script.a"},
-		"kopshook.s.large.part.3": {"script.b", "script.c"}, "kopshook.s.large.part.4": {"script.d"}}
+	name := "kopshook.s.large-" + sum(hookFiles(&generator.Hook{Scripts: scripts})[0].content)[:12]
+	want := map[string][]string{name: {sumsFile}, name + ".part.2": {"script.a"}, name + ".part.3": {"script.b", "script.c"}, name + ".part.4": {"script.d"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -217,14 +358,14 @@ func TestLargeHookIsSplit(t *testing.T) {
 func TestBuildIsDeterministic(t *testing.T) {
 	specs := []string{spec("a", `{names: ["*"]}`, one("x")+"\n"+one("y")), spec("b", "{}", one("z"))}
 	groups := []Group{group("n1", "Node"), group("n2", "Node"), group("cp", "ControlPlane")}
-	first, err := build(t, Input{Groups: groups, Options: Options{Status: true}}, specs...).Files()
+	first, err := build(t, Input{Groups: groups, Options: Options{Status: true}}, specs...).Files(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(groups)
 	slices.Reverse(specs)
 	for range 10 {
-		again, err := build(t, Input{Groups: groups, Options: Options{Status: true}}, specs...).Files()
+		again, err := build(t, Input{Groups: groups, Options: Options{Status: true}}, specs...).Files(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,9 +447,9 @@ func TestBadInput(t *testing.T) {
 			[]string{"1.yaml:6:14: error: no node can have the label a b: c [compare it with spec.nodeLabels of the instance group]"}},
 		"two specs of one name": {Input{Groups: []Group{group("nodes", "Node"), group("cp", "ControlPlane")}}, []string{spec("s", "{roles: [Node]}", one("a")), spec("s", "{roles: [ControlPlane]}", one("b"))},
 			[]string{`2.yaml:3:18: error: the spec at 1.yaml:3:18 makes the DaemonSet "kopshook-s" too [rename one of the specs]`}},
-		"a spec that makes the name of another's override": {Input{Groups: nodes},
-			[]string{spec("s", "{}", one("a")) + "  overrides:\n  - selector: {names: [nodes]}\n    hooks: {a: {attempts: 2}}\n", spec("s-override-1", "{}", one("b"))},
-			[]string{`2.yaml:3:18: error: the spec at 1.yaml:3:18 makes the DaemonSet "kopshook-s-override-1" too [rename one of the specs]`}},
+		"a spec that makes the name of another's control planes": {Input{},
+			[]string{spec("s", "{}", one("a")), spec("s-control-plane", "{roles: [Node]}", one("b"))},
+			[]string{`2.yaml:3:18: error: the spec at 1.yaml:3:18 makes the DaemonSet "kopshook-s-control-plane" too [rename one of the specs]`}},
 		"a spec called status": {Input{Options: Options{Status: true}}, []string{spec("status", "{}", one("a"))},
 			[]string{`1.yaml:3:18: error: node-problem-detector's DaemonSet is called "kopshook-status" too [rename the spec]`}},
 		"one hook in two specs that a node may have": {Input{}, []string{spec("s", "{roles: [Node]}", one("a")), spec("t", "{nodeLabels: {x: y}}", one("a"))},

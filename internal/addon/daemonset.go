@@ -1,10 +1,12 @@
 package addon
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -17,27 +19,51 @@ import (
 	templates "kopshook.dev/kopshook/templates/addon"
 )
 
-// daemonSet makes the ConfigMaps and the DaemonSet of a spec's daemon hooks on some nodes; none where it has none there.
-func (b *builder) daemonSet(d *hookspec.Doc, t target) (config, sets []any) {
-	hooks := slices.DeleteFunc(d.Resolve(t.group), func(h hookspec.Resolved) bool { return h.Phase != hookspec.Daemon })
-	if len(hooks) == 0 {
-		return nil, nil
+// daemonSets makes the DaemonSets of a spec, one a pool of nodes, and returns the ConfigMaps that they share. Where all
+// hooks are disabled a DaemonSet stays, whose pods clear the nodes, and wait: what is enabled later is an update to it,
+// which goes to some of the nodes at a time. A new DaemonSet's pods would come to all of them at once.
+func (b *builder) daemonSets(d *hookspec.Doc) (config []any) {
+	targets := b.targets(d)
+	if len(targets) == 0 {
+		return nil
 	}
-	slices.SortFunc(hooks, func(x, y hookspec.Resolved) int {
-		return cmp.Or(cmp.Compare(x.Weight, y.Weight), cmp.Compare(x.Name, y.Name))
-	})
-	b.hookSets = append(b.hookSets, hookSet{d, hooks, t})
+	b.refuseSameName(d, setName(b.Name, d.Spec.Metadata.Name))
+	contents := b.contents(targets)
+	made := map[string]bool{}
+	for _, t := range targets {
+		set := b.hookDaemonSet(d, &t)
+		hooks := t.hooks()
+		for _, h := range hooks {
+			c := contents[h.ID]
+			for _, m := range c.maps {
+				if !made[m.Name] {
+					made[m.Name] = true
+					config = append(config, m)
+				}
+			}
+			pod := &set.Spec.Template.Spec
+			if at := c.path(); !slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
+				mount(pod, fit("hook-"+c.hook.Name, 50)+"-"+c.sum[:12], at, mapVolume(c.maps))
+			}
+		}
+		set.Spec.Template.Spec.Containers[0].Args = t.arguments(contents)
+		slices.SortFunc(hooks, func(x, y hookspec.Resolved) int { return strings.Compare(x.Name, y.Name) })
+		hooks = slices.CompactFunc(hooks, func(x, y hookspec.Resolved) bool { return x.Name == y.Name })
+		b.hookSets = append(b.hookSets, hookSet{d, hooks, set, t})
+	}
+	return config
+}
 
+// hookDaemonSet is a DaemonSet that runs hooks on the target's nodes, without the hooks.
+func (b *builder) hookDaemonSet(d *hookspec.Doc, t *target) *appsv1.DaemonSet {
 	spec := d.Spec.Metadata.Name
-	name, place := setName(b.Name, spec), b.Name+"."+spec
-	if t.variant != "" {
-		name, place = setName(b.Name, spec, t.variant), place+"."+t.variant
+	name := setName(b.Name, spec)
+	if t.pool == controlPlane {
+		name = setName(b.Name, spec, controlPlane)
+		b.refuseSameName(d, name)
 	}
-	b.refuseSameName(d, name)
-
 	set := b.newDaemonSet(name, spec, b.Image)
 	pod := &set.Spec.Template.Spec
-	set.Spec.UpdateStrategy = b.rollingUpdate()
 	pod.HostPID = true
 	if len(t.terms) > 0 {
 		pod.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
@@ -47,7 +73,8 @@ func (b *builder) daemonSet(d *hookspec.Doc, t target) (config, sets []any) {
 	c := &pod.Containers[0]
 	c.Name = "hooks"
 	c.Command = []string{"/bin/sh", "/kopshook/run.sh"}
-	c.Env = []corev1.EnvVar{{Name: "OWNER", Value: b.Name + "." + spec}, fieldEnv("NODE_NAME", "spec.nodeName"), fieldEnv("NODE_IP", "status.hostIP")}
+	c.Env = []corev1.EnvVar{{Name: "OWNER", Value: b.Name + "." + spec}, fieldEnv("NODE_NAME", "spec.nodeName"), fieldEnv("NODE_IP", "status.hostIP"),
+		fieldEnv("AGAIN", "metadata.annotations['"+againAnnotation+"']")}
 	if b.Cluster != "" {
 		c.Env = append([]corev1.EnvVar{{Name: "CLUSTER", Value: b.Cluster}}, c.Env...)
 	}
@@ -67,21 +94,11 @@ func (b *builder) daemonSet(d *hookspec.Doc, t target) (config, sets []any) {
 		SeccompProfile:         &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		SELinuxOptions:         &corev1.SELinuxOptions{Type: "spc_t"},
 	}
-	mount(pod, "kopshook", "/kopshook", mapVolume(b.runnerName()))
+	runner := corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: b.runnerName()}}
+	mount(pod, "kopshook", "/kopshook", corev1.VolumeSource{ConfigMap: &runner})
 	mount(pod, "state", "/state", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{
 		Medium: corev1.StorageMediumMemory, SizeLimit: new(resource.MustParse("1Mi"))}})
-	for i, h := range b.Read(hooks) {
-		files := hookFiles(&h)
-		b.checkFiles(&hooks[i], files)
-		var names []string
-		for _, m := range b.configMaps(place+"."+h.Name, spec, files) {
-			names = append(names, m.Name)
-			config = append(config, m)
-		}
-		c.Args = append(c.Args, argument(&h, files[0].content))
-		mount(pod, fit("hook-"+h.Name, 63), "/hooks/"+h.Name, mapVolume(names...))
-	}
-	return config, []any{set}
+	return set
 }
 
 // refuseSameName reports two specs that would make one DaemonSet.
@@ -115,11 +132,36 @@ func (b *builder) newDaemonSet(name, spec, image string) *appsv1.DaemonSet {
 	return set
 }
 
-func (b *builder) rollingUpdate() appsv1.DaemonSetUpdateStrategy {
-	return appsv1.DaemonSetUpdateStrategy{
-		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
-		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.Parse(b.MaxUnavailable))},
+// rolls sets how a DaemonSet's pods are replaced: at most so many at once.
+func (b *builder) rolls(set *appsv1.DaemonSet, atOnce intstr.IntOrString) {
+	set.Spec.MinReadySeconds = int32(b.MinReady / time.Second)
+	if b.OnDelete {
+		set.Spec.UpdateStrategy.Type = appsv1.OnDeleteDaemonSetStrategyType
+		return
 	}
+	set.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{
+		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: &atOnce},
+	}
+}
+
+// share is how many pods of a DaemonSet may be replaced at once. max-unavailable holds for a node population as a
+// whole: DaemonSets that can have pods on the same nodes share it, since each of them rolls by itself. Kubernetes rounds
+// percentages up, so each takes one pod at least.
+func (b *builder) share(s *hookSet) intstr.IntOrString {
+	sharing := 0
+	for i := range b.hookSets {
+		if o := &b.hookSets[i]; o == s || !s.disjoint(&o.target) {
+			sharing++
+		}
+	}
+	number, percent := strings.CutSuffix(b.MaxUnavailable, "%")
+	n, _ := strconv.Atoi(number) // check reports what is no number
+	n = max(1, n/sharing)
+	if percent {
+		return intstr.FromString(fmt.Sprintf("%d%%", n))
+	}
+	return intstr.FromInt32(int32(n))
 }
 
 // meta is the metadata of an object; spec is the name of the hook spec it is made of, or empty.
@@ -170,15 +212,17 @@ func fieldEnv(name, path string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: path}}}
 }
 
-// mapVolume is a volume with the files of ConfigMaps.
-func mapVolume(names ...string) corev1.VolumeSource {
-	if len(names) == 1 {
-		return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: names[0]}}}
+// mapVolume is a volume with the files of ConfigMaps. It is empty where they are gone: kops prunes those of an older
+// addon though a rollout waits, and a pod that was there before must start again after a reboot.
+func mapVolume(maps []*corev1.ConfigMap) corev1.VolumeSource {
+	if len(maps) == 1 {
+		return corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: maps[0].Name}, Optional: new(true)}}
 	}
 	all := &corev1.ProjectedVolumeSource{}
-	for _, name := range names {
+	for _, m := range maps {
 		all.Sources = append(all.Sources, corev1.VolumeProjection{ConfigMap: &corev1.ConfigMapProjection{
-			LocalObjectReference: corev1.LocalObjectReference{Name: name}}})
+			LocalObjectReference: corev1.LocalObjectReference{Name: m.Name}, Optional: new(true)}})
 	}
 	return corev1.VolumeSource{Projected: all}
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
@@ -87,8 +86,9 @@ func (b *builder) checkFiles(h *hookspec.Resolved, files []hookFile) {
 	}
 }
 
-// configMaps spreads the files over as many ConfigMaps as they take, in order. Their names cannot meet: those of a hook
-// have three words, of a variant's hook four, and of parts two more.
+// configMaps spreads the files over as many ConfigMaps as they take, in order. They are named by what they hold and never
+// change, so that a pod finds what its template speaks of, and `kubectl rollout undo` what that one spoke of; a kubelet
+// does not watch them. Names cannot meet: all end with a hash, and with two more words where there are parts.
 func (b *builder) configMaps(name, spec string, files []hookFile) []*corev1.ConfigMap {
 	var out []*corev1.ConfigMap
 	size := 0
@@ -98,7 +98,9 @@ func (b *builder) configMaps(name, spec string, files []hookFile) []*corev1.Conf
 			if len(out) > 0 {
 				part = fmt.Sprintf("%s.part.%d", name, len(out)+1)
 			}
-			out = append(out, b.configMap(part, spec))
+			m := b.configMap(part, spec)
+			m.Immutable = new(true)
+			out = append(out, m)
 			size = 0
 		}
 		put(out[len(out)-1], f.key, f.content)
@@ -140,14 +142,4 @@ func isText(content []byte) bool {
 		}
 	}
 	return true
-}
-
-// argument is what run.sh is told of a hook.
-func argument(h *generator.Hook, sums []byte) string {
-	run := "once-per-instance"
-	if h.EveryBoot {
-		run = "every-boot"
-	}
-	return fmt.Sprintf("name=%s run=%s timeout=%d attempts=%d delay=%d sum=%s",
-		h.Name, run, int(h.Timeout/time.Second), h.Attempts, int(h.RetryDelay/time.Second), sum(sums))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 )
@@ -59,7 +60,7 @@ type (
 		Name string `json:"name"`
 	}
 	indexSpec struct {
-		Addons []indexAddon `json:"addons"`
+		Addons []any `json:"addons"`
 	}
 	indexAddon struct {
 		Name              string            `json:"name"`
@@ -69,6 +70,7 @@ type (
 		ManifestHash      string            `json:"manifestHash"`
 		KubernetesVersion string            `json:"kubernetesVersion"`
 		Selector          map[string]string `json:"selector"`
+		RollNodes         string            `json:"needsRollingUpdate,omitempty"`
 		Prune             indexPrune        `json:"prune"`
 	}
 	indexPrune struct {
@@ -84,7 +86,9 @@ type (
 
 // Files returns the files of the addon, the index last: it speaks of the others. The manifest's name has its hash, so
 // that nobody reads a new index and an old manifest: kops would remember the new hash and never look again.
-func (a *Addon) Files() ([]File, error) {
+//
+// before is the index that is there, nil when there is none: entries of others in it are kept as they are.
+func (a *Addon) Files(before []byte) ([]File, error) {
 	manifest, err := a.Manifest()
 	if err != nil {
 		return nil, err
@@ -94,7 +98,7 @@ func (a *Addon) Files() ([]File, error) {
 	entry := indexAddon{
 		Name: a.Name, Version: "1.0.0", ID: id,
 		Manifest: fmt.Sprintf("%s-%s.yaml", a.Name, id), ManifestHash: hash, KubernetesVersion: kubernetesVersion,
-		Selector: map[string]string{labelAddon: a.Name},
+		Selector: map[string]string{labelAddon: a.Name}, RollNodes: a.options.RollNodes,
 	}
 	for _, k := range []indexKind{
 		{Kind: "ConfigMap", Namespaces: []string{namespace}},
@@ -106,25 +110,68 @@ func (a *Addon) Files() ([]File, error) {
 		k.LabelSelector = labelAddon + "=" + a.Name
 		entry.Prune.Kinds = append(entry.Prune.Kinds, k)
 	}
-	data, err := yaml.Marshal(index{Kind: "Addons", Metadata: indexMeta{a.Name}, Spec: indexSpec{[]indexAddon{entry}}})
+	data, err := indexWith(a.Name, entry, before)
 	if err != nil {
 		return nil, err
 	}
 	files := []File{{entry.Manifest, manifest}}
-	if a.status {
+	if a.options.Status {
 		files = append(files, a.monitoring()...)
 	}
 	return append(files, File{IndexName, data}), nil
 }
 
-// IndexOf returns the name of the addon that an index is of.
-func IndexOf(data []byte) (string, error) {
+// indexWith returns an index with the entry, in the place of the addon's own in the index before.
+func indexWith(name string, entry indexAddon, before []byte) ([]byte, error) {
+	doc := map[string]any{"kind": "Addons", "metadata": map[string]any{"name": name}}
+	if before != nil {
+		doc = map[string]any{}
+		if err := yaml.Unmarshal(before, &doc); err != nil {
+			return nil, err
+		}
+	}
+	spec, _ := doc["spec"].(map[string]any)
+	if spec == nil {
+		spec = map[string]any{}
+	}
+	doc["spec"] = spec
+	addons, _ := spec["addons"].([]any)
+	at := slices.IndexFunc(addons, func(e any) bool { return entryName(e) == name })
+	if at < 0 {
+		at, addons = len(addons), append(addons, nil)
+	}
+	addons[at] = entry
+	spec["addons"] = addons
+	return yaml.Marshal(doc)
+}
+
+// entryName returns the name of an index's entry.
+func entryName(entry any) string {
+	fields, _ := entry.(map[string]any)
+	name, _ := fields["name"].(string)
+	return name
+}
+
+// Index is what an index says of the addon that it is of.
+type Index struct {
+	Name     string
+	Manifest string // the file with its objects, "" when the index names none
+}
+
+// ReadIndex reads an index.
+func ReadIndex(data []byte) (Index, error) {
 	var i index
 	if err := yaml.Unmarshal(data, &i); err != nil {
-		return "", err
+		return Index{}, err
 	}
 	if i.Kind != "Addons" || i.Metadata.Name == "" {
-		return "", fmt.Errorf("its kind is %q, not Addons", i.Kind)
+		return Index{}, fmt.Errorf("its kind is %q, not Addons", i.Kind)
 	}
-	return i.Metadata.Name, nil
+	out := Index{Name: i.Metadata.Name}
+	for _, e := range i.Spec.Addons {
+		if entryName(e) == out.Name {
+			out.Manifest, _ = e.(map[string]any)["manifest"].(string)
+		}
+	}
+	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ import (
 func write(t *testing.T, a *Addon) *url.URL {
 	t.Helper()
 	dir := t.TempDir()
-	files, err := a.Files()
+	files, err := a.Files(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,19 +114,20 @@ func TestKopsReadsThePlainManifest(t *testing.T) {
 
 // TestKopsPrunes has kops' own pruner compare what an earlier addon made with what a later one holds.
 func TestKopsPrunes(t *testing.T) {
-	before := []string{spec("s", "{}", one("stays")+"\n"+one("goes")), spec("t", "{}", one("other"))}
+	before := []string{spec("s", "{}", one("stays")+"\n"+one("goes")), spec("t", "{roles: [Node]}", one("other"))}
 	for name, tt := range map[string]struct {
 		after   []string
 		options Options
 		gone    []string
 	}{
-		"a hook": {[]string{spec("s", "{}", one("stays")), before[1]}, Options{Status: true}, []string{"ConfigMap kopshook.s.goes"}},
-		"a spec": {before[:1], Options{Status: true}, []string{"ConfigMap kopshook.t.other", "DaemonSet kopshook-t"}},
+		"a hook":                 {[]string{spec("s", "{}", one("stays")), before[1]}, Options{Status: true}, []string{"ConfigMap kopshook.s.goes"}},
+		"what a hook was before": {[]string{strings.Replace(before[0], "echo stays", "echo other", 1), before[1]}, Options{Status: true}, []string{"ConfigMap kopshook.s.stays"}},
+		"a spec":                 {before[:1], Options{Status: true}, []string{"ConfigMap kopshook.t.other", "DaemonSet kopshook-t"}},
 		"the status": {before, Options{}, []string{"ClusterRoleBinding kopshook-status", "ConfigMap kopshook.status", "DaemonSet kopshook-status",
 			"ServiceAccount kopshook-status"}},
 		"its priority class": {before, Options{Status: true, PriorityClass: "system-node-critical"}, []string{"PriorityClass kopshook"}},
 		"everything": {nil, Options{}, []string{"ClusterRoleBinding kopshook-status", "ConfigMap RUNNER", "ConfigMap kopshook.s.goes", "ConfigMap kopshook.s.stays",
-			"ConfigMap kopshook.status", "ConfigMap kopshook.t.other", "DaemonSet kopshook-s", "DaemonSet kopshook-status", "DaemonSet kopshook-t",
+			"ConfigMap kopshook.status", "ConfigMap kopshook.t.other", "DaemonSet kopshook-s", "DaemonSet kopshook-s-control-plane", "DaemonSet kopshook-status", "DaemonSet kopshook-t",
 			"PriorityClass kopshook", "ServiceAccount kopshook-status"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,6 +155,9 @@ func TestKopsPrunes(t *testing.T) {
 					object := d.GetName()
 					if strings.HasPrefix(object, "kopshook.runner-") {
 						object = "RUNNER"
+					}
+					if kind == "ConfigMap" {
+						object = regexp.MustCompile(`-[0-9a-f]{12}$`).ReplaceAllString(object, "")
 					}
 					gone = append(gone, kind+" "+object)
 				}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMonitoringFiles(t *testing.T) {
-	files, err := build(t, Input{Options: Options{Status: true, Name: "night-shift"}}, spec("s", "{}", one("a"))).Files()
+	files, err := build(t, Input{Options: Options{Status: true, Name: "night-shift"}}, spec("s", "{}", one("a"))).Files(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,9 @@ const (
 	labelManaged  = "app.kubernetes.io/managed-by"
 )
 
+// againAnnotation of a DaemonSet's pod template has hooks run again: words HOOK=VALUE, any value that was not there before.
+const againAnnotation = "kopshook.dev/again"
+
 // namespace is where everything of the addon lives.
 const namespace = "kube-system"
 

@@ -84,7 +84,7 @@ func FuzzScriptArrivesByteForByte(f *testing.F) {
 		}
 		for _, o := range decode(t, manifest) {
 			m, ok := o.(*corev1.ConfigMap)
-			if !ok || m.Name != "kopshook.s.h" {
+			if !ok || !strings.HasPrefix(m.Name, "kopshook.s.h-") {
 				continue
 			}
 			got, ok := m.BinaryData["script"]

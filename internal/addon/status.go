@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/nodestatus"
@@ -42,7 +43,7 @@ func (b *builder) status() (objects, sets []any) {
 	binding.Namespace = ""
 
 	set := b.newDaemonSet(name, "", b.StatusImage)
-	set.Spec.UpdateStrategy = b.rollingUpdate()
+	b.rolls(set, intstr.Parse(b.MaxUnavailable))
 	// node-problem-detector reads its configuration once
 	set.Spec.Template.Annotations = map[string]string{"kopshook.dev/config": sum([]byte(config.Data["monitor.json"] + config.Data["check.sh"]))[:12]}
 	pod := &set.Spec.Template.Spec
@@ -63,9 +64,8 @@ func (b *builder) status() (objects, sets []any) {
 		RunAsUser:                new(int64(65534)),
 		SeccompProfile:           &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 	}
-	volume := mapVolume(config.Name)
-	volume.ConfigMap.DefaultMode = new(int32(0o555))
-	mount(pod, "kopshook", "/kopshook", volume)
+	mount(pod, "kopshook", "/kopshook", corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: config.Name}, DefaultMode: new(int32(0o555))}})
 	mount(pod, "status", "/status", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
 		Path: nodestatus.Dir, Type: new(corev1.HostPathDirectoryOrCreate)}})
 	return []any{account, binding, config}, []any{set}

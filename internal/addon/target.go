@@ -1,6 +1,7 @@
 package addon
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,21 +21,42 @@ const (
 	nodeLabelAPIServer    = "node-role.kubernetes.io/api-server"
 )
 
-// target is the nodes of one DaemonSet.
-type target struct {
-	// variant names the overrides that hold on the nodes, "" for none: "override-1-3".
-	variant string
-	// group stands for the nodes' instance groups: the same overrides hold on it.
-	group hookspec.Group
-	// terms say which nodes, any one of them; none is every node.
-	terms []corev1.NodeSelectorTerm
+// The pools of a cluster's nodes: each has DaemonSets of its own, so that a rollout on workers never takes the
+// control planes with it.
+const (
+	controlPlane = "control-plane"
+	workers      = "workers" // all others that have a kubelet
+)
+
+// pool returns the pool of an instance group.
+func pool(g hookspec.Group) string {
+	if g.Role == "ControlPlane" || g.Role == "Master" {
+		return controlPlane
+	}
+	return workers
 }
 
-// targets returns the nodes on which the spec's daemon hooks run, apart where overrides differ.
+// target is the nodes of one DaemonSet, and what runs there.
+type target struct {
+	pool string // "" when the spec's nodes can be of both
+	// terms say which nodes, any one of them; none is every node.
+	terms []corev1.NodeSelectorTerm
+	// settings are the hooks, more than one where overrides hold for some of the instance groups. The pod chooses on
+	// its node: so no change of overrides makes another DaemonSet, whose pods would all come at once.
+	settings []setting
+}
+
+// setting is the daemon hooks of some instance groups: those named, or all that no other setting of the target names.
+type setting struct {
+	groups []string
+	others bool
+	hooks  []hookspec.Resolved
+}
+
+// targets returns the nodes on which the spec's daemon hooks run, one target a pool.
 //
 // A selector that labels of nodes can say becomes such labels, so that it holds for instance groups that are made later.
-// Globs, metadata.labels and overrides for some groups only can be resolved when the groups are known, and become their
-// names.
+// Globs and metadata.labels can be resolved when the groups are known, and become their names.
 func (b *builder) targets(d *hookspec.Doc) []target {
 	if !slices.ContainsFunc(d.Spec.Spec.Hooks, isDaemon) {
 		return nil
@@ -44,7 +66,11 @@ func (b *builder) targets(d *hookspec.Doc) []target {
 	if !b.clusterKnown(d, overrides) || len(s.Clusters) > 0 && !b.selects(&hookspec.Selector{Clusters: s.Clusters}) {
 		return nil
 	}
-	field, why := needsGroups(d, overrides)
+	field, why := needsGroups(d)
+	byName := field != ""
+	if !byName {
+		field, why = overridesSome(overrides)
+	}
 	if field != "" && b.Groups == nil {
 		b.r.Errorf(d.Pos(field), field, "give the manifests of the cluster's instance groups too: kopshook addon -o DIR SPEC... cluster.yaml",
 			"%s cannot be said as labels of nodes", why)
@@ -56,43 +82,115 @@ func (b *builder) targets(d *hookspec.Doc) []target {
 			"spec %q selects none of the instance groups that have a kubelet", d.Spec.Metadata.Name)
 		return nil
 	}
-	if field == "" {
-		t := target{group: hookspec.Group{Cluster: b.Cluster}, terms: b.labelTerms(d, s)}
-		t.variant = variant(overrides, func(o *hookspec.Override) bool { return b.selects(o.Selector) })
-		if len(s.Names) > 0 || len(s.ExcludeNames) > 0 {
-			b.checkLabelled(selected)
-		}
-		if onlyBastions(s) {
-			b.r.Warnf(d.Pos("spec.selector.roles"), "spec.selector.roles", "leave Bastion out, or choose phase: boot",
-				"bastions have no kubelet: no DaemonSet reaches them")
-			return nil
-		}
-		return []target{t}
+	if onlyBastions(s) {
+		b.r.Warnf(d.Pos("spec.selector.roles"), "spec.selector.roles", "leave Bastion out, or choose phase: boot",
+			"bastions have no kubelet: no DaemonSet reaches them")
+		return nil
 	}
-	b.checkLabelled(selected)
+	if byName || len(s.Names) > 0 || len(s.ExcludeNames) > 0 {
+		b.checkLabelled(selected)
+	}
+	var out []target
+	if byName {
+		out = b.byName(selected)
+	} else {
+		out = b.byLabel(d, s, selected)
+	}
+	for i := range out {
+		t := &out[i]
+		of := slices.DeleteFunc(slices.Clone(selected), func(g Group) bool { return t.pool != "" && pool(g.Group) != t.pool })
+		t.settings = settings(d, t.pool, b.Cluster, of, byName)
+	}
+	return out
+}
+
+// byName returns targets that list their instance groups.
+func (b *builder) byName(selected []Group) []target {
+	names := map[string][]string{}
 	for _, g := range selected {
 		if len(validation.IsValidLabelValue(g.Name)) > 0 {
 			b.r.Errorf(g.Position, "metadata.name", "select its nodes by roles or nodeLabels", "%q cannot be the value of a label, so no node is found by it", g.Name)
 		}
+		names[pool(g.Group)] = append(names[pool(g.Group)], g.Name)
 	}
-	var names []string
-	groups := map[string][]Group{}
-	for _, g := range selected {
-		v := variant(overrides, func(o *hookspec.Override) bool { return o.Selector.Matches(g.Group) })
-		if groups[v] == nil {
-			names = append(names, v)
-		}
-		groups[v] = append(groups[v], g)
-	}
-	slices.Sort(names)
 	var out []target
-	for _, v := range names {
-		var values []string
-		for _, g := range groups[v] {
-			values = append(values, g.Name)
+	for _, p := range []string{workers, controlPlane} {
+		if list := names[p]; list != nil {
+			slices.Sort(list)
+			out = append(out, target{pool: p, terms: term(in(nodeLabelGroup, list))})
 		}
-		slices.Sort(values)
-		out = append(out, target{variant: v, group: groups[v][0].Group, terms: term(in(nodeLabelGroup, values))})
+	}
+	return out
+}
+
+// byLabel returns targets that say the selector in labels of nodes.
+func (b *builder) byLabel(d *hookspec.Doc, s *hookspec.Selector, selected []Group) []target {
+	all, roles := b.labels(d, s)
+	if len(s.Roles) > 0 {
+		var out []target
+		for _, p := range []string{workers, controlPlane} {
+			if terms := roles[p]; terms != nil {
+				out = append(out, target{pool: p, terms: terms})
+			}
+		}
+		return out
+	}
+	pools := []string{workers, controlPlane}
+	if len(s.Names) > 0 {
+		// a name is one instance group: without its manifest nobody knows of which role
+		pools = nil
+		for _, g := range selected {
+			pools = append(pools, pool(g.Group))
+		}
+		slices.Sort(pools)
+		pools = slices.Compact(pools)
+		slices.Reverse(pools)
+		if len(pools) < 2 {
+			return []target{{pool: strings.Join(pools, ""), terms: term(all...)}}
+		}
+	}
+	var out []target
+	for _, p := range pools {
+		is := corev1.NodeSelectorRequirement{Key: nodeLabelControlPlane, Operator: corev1.NodeSelectorOpDoesNotExist}
+		if p == controlPlane {
+			is.Operator = corev1.NodeSelectorOpExists
+		}
+		out = append(out, target{pool: p, terms: term(append(slices.Clone(all), is)...)})
+	}
+	return out
+}
+
+// settings returns the spec's daemon hooks on the nodes of a pool: as they are for groups that nobody names, unless the
+// target lists its groups, and for each of groups where that differs.
+func settings(d *hookspec.Doc, pool, cluster string, groups []Group, closed bool) []setting {
+	resolve := func(g hookspec.Group) (hooks []hookspec.Resolved, id string) {
+		hooks = slices.DeleteFunc(d.Resolve(g), func(h hookspec.Resolved) bool { return h.Phase != hookspec.Daemon })
+		for _, h := range hooks {
+			id += h.ID + "\n"
+		}
+		return hooks, id
+	}
+	var out []setting
+	place := map[string]int{}
+	add := func(g hookspec.Group) *setting {
+		hooks, id := resolve(g)
+		i, ok := place[id]
+		if !ok {
+			i = len(out)
+			place[id] = i
+			out = append(out, setting{hooks: hooks})
+		}
+		return &out[i]
+	}
+	if !closed || len(groups) == 0 {
+		g := hookspec.Group{Cluster: cluster, Role: map[string]string{controlPlane: "ControlPlane", workers: "Node"}[pool]}
+		add(g).others = true
+	}
+	groups = slices.Clone(groups)
+	slices.SortFunc(groups, func(x, y Group) int { return cmp.Compare(x.Name, y.Name) })
+	for _, g := range groups {
+		s := add(g.Group)
+		s.groups = append(s.groups, g.Name)
 	}
 	return out
 }
@@ -111,20 +209,6 @@ func relevant(d *hookspec.Doc) []*hookspec.Override {
 		}
 	}
 	return out
-}
-
-// variant names the overrides that hold, counted from 1.
-func variant(overrides []*hookspec.Override, holds func(*hookspec.Override) bool) string {
-	name := ""
-	for i, o := range overrides {
-		if o != nil && holds(o) {
-			name += fmt.Sprintf("-%d", i+1)
-		}
-	}
-	if name == "" {
-		return ""
-	}
-	return fit("override"+name, 24)
 }
 
 // selects says whether a selector that looks at nothing but clusters selects this one.
@@ -152,8 +236,8 @@ func (b *builder) clusterKnown(d *hookspec.Doc, overrides []*hookspec.Override) 
 	return false
 }
 
-// needsGroups returns the first field that only the instance groups themselves can answer, and what it is.
-func needsGroups(d *hookspec.Doc, overrides []*hookspec.Override) (field, why string) {
+// needsGroups returns the first field of the selector that only the instance groups themselves can answer, and what it is.
+func needsGroups(d *hookspec.Doc) (field, why string) {
 	s := d.Spec.Spec.Selector
 	for _, list := range []struct {
 		field string
@@ -168,6 +252,11 @@ func needsGroups(d *hookspec.Doc, overrides []*hookspec.Override) (field, why st
 	if len(s.MatchLabels) > 0 {
 		return "spec.selector.matchLabels", "matchLabels, labels of InstanceGroup objects,"
 	}
+	return "", ""
+}
+
+// overridesSome returns the first override that holds for some instance groups only.
+func overridesSome(overrides []*hookspec.Override) (field, why string) {
 	for i, o := range overrides {
 		if o == nil {
 			continue
@@ -205,9 +294,8 @@ func onlyBastions(s *hookspec.Selector) bool {
 	return len(s.Roles) > 0 && !slices.ContainsFunc(s.Roles, func(r string) bool { return r != "Bastion" })
 }
 
-// labelTerms says a selector without globs in labels of nodes.
-func (b *builder) labelTerms(d *hookspec.Doc, s *hookspec.Selector) []corev1.NodeSelectorTerm {
-	var all []corev1.NodeSelectorRequirement
+// labels says a selector without globs in labels of nodes: what all nodes have, and with it terms for the roles, by pool.
+func (b *builder) labels(d *hookspec.Doc, s *hookspec.Selector) (all []corev1.NodeSelectorRequirement, roles map[string][]corev1.NodeSelectorTerm) {
 	if len(s.Names) > 0 {
 		all = append(all, in(nodeLabelGroup, b.values(d, "names", s.Names)))
 	}
@@ -224,14 +312,8 @@ func (b *builder) labelTerms(d *hookspec.Doc, s *hookspec.Selector) []corev1.Nod
 		}
 		all = append(all, in(key, []string{value}))
 	}
-	if len(s.Roles) == 0 {
-		if len(all) == 0 {
-			return nil
-		}
-		return term(all...)
-	}
 	// APIServer and control plane: with the feature flag APIServerNodes, kops gives both labels to control planes.
-	var terms []corev1.NodeSelectorTerm
+	roles = map[string][]corev1.NodeSelectorTerm{}
 	for _, role := range []struct{ names, label string }{
 		{"ControlPlane Master", nodeLabelControlPlane}, {"APIServer", nodeLabelAPIServer}, {"Node", nodeLabelNode},
 	} {
@@ -243,9 +325,13 @@ func (b *builder) labelTerms(d *hookspec.Doc, s *hookspec.Selector) []corev1.Nod
 		if role.label == nodeLabelAPIServer {
 			t = append(t, corev1.NodeSelectorRequirement{Key: nodeLabelControlPlane, Operator: corev1.NodeSelectorOpDoesNotExist})
 		}
-		terms = append(terms, term(t...)...)
+		p := workers
+		if role.label == nodeLabelControlPlane {
+			p = controlPlane
+		}
+		roles[p] = append(roles[p], term(t...)...)
 	}
-	return terms
+	return all, roles
 }
 
 // values returns names sorted, and reports those that no label can hold.
@@ -268,13 +354,16 @@ func term(r ...corev1.NodeSelectorRequirement) []corev1.NodeSelectorTerm {
 	return []corev1.NodeSelectorTerm{{MatchExpressions: r}}
 }
 
-// disjoint says that no node matches both: each pair of terms wants different values of one label.
-func disjoint(a, b []corev1.NodeSelectorTerm) bool {
-	if len(a) == 0 || len(b) == 0 {
+// disjoint says that no node is of both: they are of two pools, or each pair of terms wants different values of one label.
+func (t *target) disjoint(o *target) bool {
+	if t.pool != "" && o.pool != "" && t.pool != o.pool {
+		return true
+	}
+	if len(t.terms) == 0 || len(o.terms) == 0 {
 		return false
 	}
-	for _, x := range a {
-		for _, y := range b {
+	for _, x := range t.terms {
+		for _, y := range o.terms {
 			if !contradict(x, y) && !contradict(y, x) {
 				return false
 			}

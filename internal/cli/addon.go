@@ -22,10 +22,13 @@ func addonCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "addon",
 		Usage:     "write a kops addon: hooks of phase daemon, and the hooks' status in the cluster",
-		UsageText: "kopshook addon [-f SPEC...] [--status] -o DIR|objects [FILE...]",
+		UsageText: "kopshook addon [-f SPEC...] [--status] [--plan] -o DIR|objects [FILE...]",
 		Description: `Hooks of phase daemon are no user data: a DaemonSet runs them on nodes that run already, and again when they change,
 without replacing machines. With -o DIR it writes a kops addon: addon.yaml, the index for spec.addons of the cluster,
 and the manifest that it names. With -o objects, or -o -, it prints the Kubernetes objects alone.
+
+With --plan it writes nothing: it says which hooks run again, on how many nodes at a time, compared with the addon that
+DIR holds.
 
 An addon is for one cluster. Give its manifests too when a spec selects by globs, by matchLabels or by clusters, or
 overrides hooks for some of the nodes.
@@ -41,7 +44,12 @@ Examples:
 			&cli.StringFlag{Name: "image", Usage: "`IMAGE` that runs hooks: it has sh, nsenter, sha256sum (default: " + tag(addon.DefaultImage) + ", by digest)"},
 			&cli.StringFlag{Name: "status-image", Usage: "`IMAGE` of node-problem-detector (default: " + tag(addon.DefaultStatusImage) + ", by digest)"},
 			&cli.StringFlag{Name: "priority-class", Usage: "existing PriorityClass `NAME` (default: one of the addon's own); with system-node-critical, a rolling update waits for the hooks"},
-			&cli.StringFlag{Name: "max-unavailable", Value: "10%", Usage: "`PODS` at once in a rollout, a number or a percentage"},
+			&cli.StringFlag{Name: "max-unavailable", Value: "10%", Usage: "`PODS` at once in a rollout, a number or a percentage; DaemonSets on the same nodes share it"},
+			&cli.DurationFlag{Name: "min-ready", Usage: "`DURATION` for which a pod has to be ready before a rollout goes on, such as 5m"},
+			&cli.StringFlag{Name: "update-strategy", Value: "RollingUpdate", Usage: "`STRATEGY`: RollingUpdate, or OnDelete: a pod is replaced when somebody deletes it"},
+			&cli.StringFlag{Name: "needs-rolling-update", Usage: "`NODES` that kops marks for its rolling update when the addon has changed: control-plane, workers or all"},
+			&cli.BoolFlag{Name: "plan", Usage: "write nothing; print what changes against the addon in DIR, and exit with 1 when something does"},
+			&cli.BoolFlag{Name: "markdown", Usage: "with --plan: as Markdown, for a comment on a pull request"},
 		),
 		Action: makeAddon,
 	}
@@ -58,10 +66,27 @@ func makeAddon(c *cli.Context) error {
 	if out == "" {
 		return report.Hint("add -o DIR, or -o objects to print Kubernetes objects", "no place for the addon")
 	}
-	for _, option := range []string{"cluster", "name", "image", "status-image", "priority-class", "max-unavailable"} {
+	for _, option := range []string{"cluster", "name", "image", "status-image", "priority-class", "max-unavailable", "needs-rolling-update"} {
 		if c.IsSet(option) && c.String(option) == "" {
 			return report.Hint("a variable may not be set: look at what it holds, or leave it out", "--%s is empty", option)
 		}
+	}
+	onDelete := false
+	switch s := c.String("update-strategy"); s {
+	case "RollingUpdate":
+	case "OnDelete":
+		onDelete = true
+	default:
+		return report.Hint("choose RollingUpdate or OnDelete", "--update-strategy is %q", s)
+	}
+	if onDelete && (c.IsSet("max-unavailable") || c.IsSet("min-ready")) {
+		return report.Hint("leave it out", "--max-unavailable and --min-ready are for --update-strategy RollingUpdate")
+	}
+	if c.Bool("markdown") && !c.Bool("plan") {
+		return report.Hint("add --plan, or leave it out", "--markdown is for --plan")
+	}
+	if c.Bool("plan") && (out == "objects" || out == "-") {
+		return report.Hint("give the folder of the addon that is there", "--plan compares with a folder")
 	}
 	if c.IsSet("status-image") && !c.Bool("status") {
 		return report.Hint("add --status, or leave it out", "--status-image is for --status")
@@ -84,6 +109,7 @@ func makeAddon(c *cli.Context) error {
 			Options: addon.Options{
 				Name: c.String("name"), Status: c.Bool("status"), Image: c.String("image"), StatusImage: c.String("status-image"),
 				PriorityClass: c.String("priority-class"), MaxUnavailable: c.String("max-unavailable"),
+				MinReady: c.Duration("min-ready"), OnDelete: onDelete, RollNodes: c.String("needs-rolling-update"),
 			},
 		}, &in.Report)
 	}
@@ -101,11 +127,10 @@ func makeAddon(c *cli.Context) error {
 		_, err = c.App.Writer.Write(manifest)
 		return err
 	}
-	files, err := a.Files()
-	if err != nil {
-		return err
+	if c.Bool("plan") {
+		return printAddonPlan(c, out, a)
 	}
-	return writeAddon(out, a.Name, files)
+	return writeAddon(out, a)
 }
 
 // oneCluster returns the cluster that the addon is for, "" when nobody says it, and its instance groups, nil when
@@ -161,29 +186,30 @@ func labelled(g *instancegroups.Group) bool {
 	return provider.GCE != nil || provider.Azure != nil
 }
 
-// refuseOthersIndex keeps the index of another addon: without it, kops would not find that addon again.
-func refuseOthersIndex(root *os.Root, dir, name string) error {
+// indexIn returns the index in a folder, nil where there is none. That of another addon is refused: without it, kops
+// would not find that addon again.
+func indexIn(root *os.Root, dir, name string) ([]byte, addon.Index, error) {
 	path := filepath.Join(dir, addon.IndexName)
 	data, err := root.ReadFile(addon.IndexName)
 	if os.IsNotExist(err) {
-		return nil
+		return nil, addon.Index{}, nil
 	}
 	if err != nil {
-		return fileError(path, err)
+		return nil, addon.Index{}, fileError(path, err)
 	}
-	found, err := addon.IndexOf(data)
+	found, err := addon.ReadIndex(data)
 	if err != nil {
-		return report.Hint("give an empty folder", "%s is not the index of an addon: %w", path, err)
+		return nil, found, report.Hint("give an empty folder", "%s is not the index of an addon: %w", path, err)
 	}
-	if found != name {
-		return report.Hint("give each addon a folder of its own, or remove "+dir, "%s is the index of the addon %q, not of %q", path, found, name)
+	if found.Name != name {
+		return nil, found, report.Hint("give each addon a folder of its own, or remove "+dir, "%s is the index of the addon %q, not of %q", path, found.Name, name)
 	}
-	return nil
+	return data, found, nil
 }
 
 // writeAddon writes the files, which come in the order of their writing, and removes those that an earlier run wrote
 // and this one did not: they are known by name.
-func writeAddon(dir, name string, files []addon.File) error {
+func writeAddon(dir string, a *addon.Addon) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fileError(dir, err)
 	}
@@ -192,7 +218,12 @@ func writeAddon(dir, name string, files []addon.File) error {
 		return fileError(dir, err)
 	}
 	defer root.Close()
-	if err := refuseOthersIndex(root, dir, name); err != nil {
+	before, _, err := indexIn(root, dir, a.Name)
+	if err != nil {
+		return err
+	}
+	files, err := a.Files(before)
+	if err != nil {
 		return err
 	}
 	var written []string
@@ -208,7 +239,7 @@ func writeAddon(dir, name string, files []addon.File) error {
 		}
 		written = append(written, f.Name)
 	}
-	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(name) + `-([0-9a-f]{12}\.yaml|dashboard\.json|prometheus\.yaml)$`)
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `-([0-9a-f]{12}\.yaml|dashboard\.json|prometheus\.yaml)$`)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fileError(dir, err)

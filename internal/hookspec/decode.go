@@ -250,6 +250,8 @@ func (d *decoder) hook(v value, partial bool) (h Hook) {
 			h.Attempts = ptr(d.integer(v))
 		case "retryDelay":
 			h.RetryDelay = ptr(d.duration(v))
+		case "onDrift":
+			h.OnDrift = ptr(d.str(v))
 		case "onFailure":
 			h.OnFailure = ptr(d.str(v))
 		case "before":

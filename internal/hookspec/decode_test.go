@@ -101,6 +101,11 @@ spec:
     cloudConfig:
       apt: {preserve_sources_list: true}
     enabled: false
+  - name: kept
+    phase: daemon
+    script: "#!/bin/sh"
+    verify: "true"
+    onDrift: run
   - name: dir
     phase: [pre-nodeup, post-kubelet]
     source: scripts
@@ -142,6 +147,7 @@ func TestEveryFieldIsDecoded(t *testing.T) {
 					DropIns: []DropIn{{Unit: "containerd.service", Content: "[Service]\nLimitNOFILE=infinity\n"}},
 					Enabled: ptr(false),
 				},
+				{Name: "kept", Phase: PhaseList{Daemon}, Script: ptr("#!/bin/sh"), Verify: ptr("true"), OnDrift: ptr("run")},
 				{Name: "dir", Phase: PhaseList{PreNodeup, PostKubelet}, Source: ptr("scripts")},
 			},
 			Overrides: []Override{{Selector: &Selector{Names: []string{"gpu-old"}}, Hooks: map[string]Hook{"driver": {Env: map[string]string{"A": "570"}, Weight: ptr(3)}}}},
@@ -187,7 +193,7 @@ func TestPositionsAreThoseOfKeysAndValues(t *testing.T) {
 		"spec.hooks[0].cloudConfig.apt":      "60:7 60:7",
 		"spec.hooks[1]":                      "62:5 62:5",
 		"spec.hooks[7].name":                 "17:3 17:3",
-		"spec.overrides[0].hooks.driver.env": "68:16 68:16",
+		"spec.overrides[0].hooks.driver.env": "73:16 73:16",
 		"nosuch":                             "1:1 1:1",
 	} {
 		p, k := d.Pos(path), d.KeyPos(path)

@@ -201,12 +201,16 @@ var selectorObject = Object{
 var (
 	onlyBoot    = []Phase{Boot}
 	onlyDaemon  = []Phase{Daemon}
+	notDaemon   = []Phase{Boot, PreNodeup, PreKubelet, PostNodeup, PostKubelet, PreShutdown}
 	notGating   = []Phase{Boot, PostNodeup, PostKubelet, PreShutdown, Daemon}
 	notGatingUp = []Phase{PostNodeup, PostKubelet, Daemon}
 	onlyStop    = []Phase{PreShutdown}
 )
 
 const noRunner = "it has no runner"
+
+// onDriftRun of a hook's onDrift.
+const onDriftRun = "run"
 
 var hookObject = Object{
 	Name: "hook",
@@ -263,6 +267,9 @@ var hookObject = Object{
 				{notGatingUp, "continue", "the kubelet is not held back by it", "choose phase: pre-kubelet, or leave it out"},
 				{onlyStop, "continue", "the machine goes down in any case", "leave it out"},
 			}},
+		{Name: "onDrift", Type: String, Default: "report", Enum: []string{"report", onDriftRun}, Also: []string{"onVerifyFailure", "selfHeal", "repair"},
+			Doc: "What happens when verify fails later, in phase daemon. report: the status says so. run: the hook runs again, attempts times at most, on one node in ten at a time.",
+			Not: []Refusal{{notDaemon, "report", "nobody asks verify later", "choose phase: daemon, or leave it out"}}},
 		{Name: "before", Type: StringList, Also: []string{"requiredBy", "wantedBy"},
 			Doc: "Further units that wait for this hook, as kops-configuration.service and kubelet.service do.",
 			Not: []Refusal{{notGating, "", "only pre-nodeup and pre-kubelet hooks hold units back", "choose phase: pre-nodeup or pre-kubelet, or order the unit with dropIns"}}},

@@ -140,7 +140,7 @@ func TestMatrixOfPhaseAndField(t *testing.T) {
 	values := map[string]string{
 		"name": "a", "phase": "", "weight": "1", "run": "once-per-instance", "script": `"#!/bin/sh"`, "source": "a.sh", "verify": `"true"`,
 		"env": "{A: b}", "timeout": "1m", "attempts": "2", "retryDelay": "1s", "onFailure": "block", "before": "[containerd.service]",
-		"rebootExitCodes": "[100]", "compress": "true", "cleanup": "on-success", "files": "[{path: /etc/a, content: a}]",
+		"rebootExitCodes": "[100]", "compress": "true", "cleanup": "on-success", "onDrift": "run", "files": "[{path: /etc/a, content: a}]",
 		"dropIns": `[{unit: a.service, content: "[Unit]"}]`, "cloudConfig": "{apt: {}}", "enabled": "true",
 	}
 	for _, f := range hookObject.Fields {
@@ -156,6 +156,9 @@ func TestMatrixOfPhaseAndField(t *testing.T) {
 				hook = fmt.Sprintf("{name: a, phase: %s, source: a.sh", phase)
 			default:
 				hook += ",\n    " + f.Name + ": " + value
+				if f.Name == "onDrift" && phase == Daemon {
+					hook += `, verify: "true"`
+				}
 			}
 			var r report.Report
 			Decode("a.yaml", []byte(spec("  - "+hook+"}\n")), &r)
@@ -182,8 +185,11 @@ func TestMatrixOfPhaseAndField(t *testing.T) {
 			}
 		}
 	}
-	// the phases that gate take everything
+	// the phases that gate take everything but what is for daemon hooks
 	for _, f := range hookObject.Fields {
+		if f.Name == "onDrift" {
+			continue
+		}
 		for _, phase := range []Phase{PreNodeup, PreKubelet} {
 			if f.Refused(phase) != nil {
 				t.Errorf("%s is refused in %s", f.Name, phase)

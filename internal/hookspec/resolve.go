@@ -50,6 +50,9 @@ func (h *Resolved) Frequency() string {
 	return oncePerInstance
 }
 
+// RunsOnDrift says whether the hook runs again when verify fails later.
+func (h *Resolved) RunsOnDrift() bool { return h.Said.OnDrift != nil && *h.Said.OnDrift == onDriftRun }
+
 // phases returns the phases of the hook, or the default.
 func (h *Hook) phases() []Phase {
 	if len(h.Phase) == 0 {

@@ -95,6 +95,7 @@ type Hook struct {
 	Attempts        *int              `yaml:"attempts"`
 	RetryDelay      *Duration         `yaml:"retryDelay"`
 	OnFailure       *string           `yaml:"onFailure"` // block | continue
+	OnDrift         *string           `yaml:"onDrift"`   // report | run
 	Before          []string          `yaml:"before"`
 	RebootExitCodes []int             `yaml:"rebootExitCodes"`
 	Compress        *bool             `yaml:"compress"`

@@ -176,6 +176,9 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run != oncePerInstance {
 		d.errorf(at("cleanup"), "remove `cleanup`, or `run: "+*h.Run+"`", "`cleanup: on-success` does not go with `run: %s`: the next boot needs the script again", *h.Run)
 	}
+	if h.OnDrift != nil && *h.OnDrift == onDriftRun && h.Verify == nil && slices.Contains(h.phases(), Daemon) {
+		d.errorf(at("onDrift"), "add verify, or remove onDrift", "`onDrift: run` does not go without verify, which says when the hook has to run again")
+	}
 	if h.Run != nil && *h.Run == oncePerImage {
 		for _, phase := range h.phases() {
 			if slices.Contains(notGatingUp, phase) {

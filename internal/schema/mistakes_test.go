@@ -38,6 +38,7 @@ var beyond = []struct {
 	{"escapes of URLs", regexp.MustCompile("`url` is .*, which is not a URL")},
 	{"units that cannot wait for hooks", regexp.MustCompile("`before` names .*, which (already waits|is a hook's own|is how people|belongs to|starts early|is reached only|is part of)")},
 	{"overrides: against the hooks that they change", regexp.MustCompile("there is no hook .* to override|does not go with phase|does not go with `run|are both given|does not go with several phases")},
+	{"what runs again on drift: told by verify, of the hook or of an override", regexp.MustCompile("does not go without verify")},
 	{"carriage returns", regexp.MustCompile("ends with a carriage return")},
 	{"verify: how it begins", regexp.MustCompile("`verify` has white space before its #!")},
 	{"lengths of paths", regexp.MustCompile("is longer than Linux takes")},

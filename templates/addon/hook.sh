@@ -12,7 +12,7 @@ instance() {
   case $i in '' | *none | *[!A-Za-z0-9._:-]*) i=$(cat /etc/machine-id) ;; esac
 }
 
-mark() { # SUM: what the stamp of a hook says that ends now
+mark() { # MARK: what the stamp of a hook says that ends now
   instance
   echo "$1 $i"
   cat /proc/sys/kernel/random/boot_id
@@ -37,10 +37,11 @@ failed() { # FILE EXIT-CODE
 
 case $1 in
 skipped) [ -e "$v/skip/$name" ] ;;
-finished) # SUM RUN
+finished) # MARK RUN
   case $3 in every-boot) lines=2 ;; *) lines=1 ;; esac
   [ -e "$stamp" ] && [ "$(mark "$2" | head -n $lines)" = "$(head -n $lines "$stamp")" ]
   ;;
+intact) cd "$dir" && intact "$2" ;; # SUM
 begin) # SUM
   cd "$dir" && intact "$2" && echo 'systemd could not run it' > why
   ;;
@@ -48,9 +49,9 @@ fine) [ ! -e "$dir/why" ] ;; # what began came to its end
 recorded) # SUM: as succeeded
   grep -q "\"state\":\"succeeded\".*\"hash\":\"$2\"" "$v/status/$name.json" 2> /dev/null
   ;;
-run | verify) # SUM, as a systemd unit
+run | verify) # SUM MARK, as a systemd unit
   cd "$dir" || exit
-  do=$1 sum=$2
+  do=$1 sum=$2 mark=$3
   echo 'ended by a signal' > why
   intact "$sum" || {
     echo 'the files are not those of this pod' > why
@@ -74,7 +75,7 @@ run | verify) # SUM, as a systemd unit
     read -r line < verify || :
     case $line in '#!'*) env "$@" "$dir/verify" ;; *) env "$@" /bin/sh "$dir/verify" ;; esac || failed verify $?
   fi
-  [ "$do" = verify ] || mark "$sum" | write "$stamp" || failed stamp $?
+  [ "$do" = verify ] || mark "$mark" | write "$stamp" || failed stamp $?
   rm -f why
   ;;
 status) # STATE REASON ATTEMPTS EXIT-CODE STARTED SUM

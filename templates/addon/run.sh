@@ -1,11 +1,12 @@
 #!/bin/sh
 # shellcheck disable=SC2016 # what stands in single quotes is for the node's shell
 #
-# Runs in the pod. Each argument is a hook: "name= run= timeout= attempts= delay= sum=". Copies it to the node, has the
-# node's systemd run it, and keeps /state/ready while all hooks are done and verified.
-set -u
+# Runs in the pod. Each argument is a hook: "name= run= timeout= attempts= delay= sum=", with only= or except= where it is
+# for some instance groups. Copies it to the node and has the node's systemd run it. /state/ready says that what the
+# arguments speak of ran and was verified once on this node: what breaks later is in the status file.
+set -uf
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-here=$(dirname "$0") job='' logs='' held='' done=' ' verifies=' '
+here=$(dirname "$0") job='' logs='' held='' done=' ' seconds=${VERIFY_SECONDS:-300}
 
 node() { nsenter -t 1 -m -- "$@"; }
 has() { node /bin/sh -c '[ -e "$0" ]' "$1"; }
@@ -14,7 +15,7 @@ say() { echo "kopshook: $name: $1"; }
 # What takes time runs in the background, since traps wait for what runs in front. A hook that runs on the node is left
 # alone: the next pod waits for it.
 quit() {
-  for pid in $job $logs; do kill "$pid"; done
+  for pid in $job $logs; do kill "$pid" 2> /dev/null; done
   [ -z "$held" ] || release
   exit 0
 }
@@ -31,6 +32,7 @@ base=/opt/kopshook/daemon
 ! has /var/lib/toolbox || base=/var/lib/toolbox/kopshook/daemon
 
 settings() { # ARGUMENT
+  drift='' only='' except='' again=''
   for setting in $1; do
     case $setting in
     name=*) name=${setting#*=} ;;
@@ -39,20 +41,45 @@ settings() { # ARGUMENT
     attempts=*) attempts=${setting#*=} ;;
     delay=*) delay=${setting#*=} ;;
     run=*) run=${setting#*=} ;;
+    drift=*) drift=${setting#*=} ;;
+    only=*) only=,${setting#*=}, ;;
+    except=*) except=,${setting#*=}, ;;
     esac
   done
-  dir=$base/$name lock=/run/kopshook-daemon-$name.lock unit=kopshook-daemon@$name.service n=0 code=0 since=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+  for setting in ${AGAIN-}; do
+    case $setting in "$name="*) again=+${setting#*=} ;; esac
+  done
+  files=/hooks/$name/$sum dir=$base/$name lock=/run/kopshook-daemon-$name.lock unit=kopshook-daemon@$name.service
+  n=0 code=0 since=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+}
+
+# Overrides hold for instance groups, and the node knows its own.
+group() {
+  node sed -n 's/^InstanceGroupName: *"\{0,1\}\([^" ]*\)"\{0,1\} *$/\1/p' /opt/kops/conf/kube_env.yaml /var/lib/toolbox/kops/conf/kube_env.yaml 2> /dev/null
+}
+here() { # whether the hook is one of this node
+  [ -n "$only$except" ] || return 0
+  group=$(group)
+  until [ -n "$group" ]; do
+    say 'waits for /opt/kops/conf/kube_env.yaml, which says the instance group of this node'
+    slowly sleep 30
+    group=$(group)
+  done
+  case $only in '' | *",$group,"*) ;; *) return 1 ;; esac
+  case $except in *",$group,"*) return 1 ;; esac
 }
 
 on_node() { node /bin/sh "$dir/hook.sh" "$@"; }
-finished() { on_node finished "$sum" "$run"; }
+finished() { on_node finished "$sum$again" "$run"; }
+once() { on_node finished "$sum$again" once-per-instance; } # whatever came later
 status() { on_node status "$1" "$2" "$n" "$code" "$since" "$sum"; }
 skipped() { on_node skipped && status skipped ''; }
 unit_is() { node systemctl show --property="$1" --value "$unit"; }
 
-# The kubelet brings a changed ConfigMap up to two minutes late: what is mounted may be older than the arguments, or
-# newer.
-intact() { (cd "/hooks/$name" && echo "$sum  SHA256SUMS" | sha256sum -c && sha256sum -c SHA256SUMS) > /dev/null 2>&1; }
+# The kubelet brings ConfigMaps late. Where kops has pruned them, since the pod is of an older template, what it once
+# brought to the node serves.
+intact() { (cd "$files" && echo "$sum  SHA256SUMS" | sha256sum -c && sha256sum -c SHA256SUMS) > /dev/null 2>&1; }
+there() { has "$dir/hook.sh" && on_node intact "$sum"; }
 
 # Nothing of the unit runs any more, be it this pod's or another's.
 idle() {
@@ -76,14 +103,18 @@ release() {
 
 put() { node /bin/sh -c 'umask 077; cat > "$0.new/$1" && chmod 700 "$0.new/$1"' "$dir" "$1"; }
 copy() {
+  intact || {
+    there
+    return
+  }
   node /bin/sh -c 'umask 077; rm -rf "$0.new"; mkdir -p "$0.new/scripts"' "$dir" || return
   put hook.sh < "$here/hook.sh" || return
   echo "${OWNER-}" | put owner || return
-  put SHA256SUMS < "/hooks/$name/SHA256SUMS" || return
+  put SHA256SUMS < "$files/SHA256SUMS" || return
   while read -r _ file; do
     case $file in script.*) to=scripts/${file#script.} ;; *) to=$file ;; esac
-    put "$to" < "/hooks/$name/$file" || return
-  done < "/hooks/$name/SHA256SUMS"
+    put "$to" < "$files/$file" || return
+  done < "$files/SHA256SUMS"
   node /bin/sh -c 'rm -rf "$0" && mv "$0.new" "$0"' "$dir"
 }
 bring() { # COMMAND that says whether it is there
@@ -93,7 +124,7 @@ bring() { # COMMAND that says whether it is there
     slowly sleep 30
   done
 }
-begin() { on_node begin "$sum" || { intact && copy && on_node begin "$sum"; }; }
+begin() { on_node begin "$sum" || { copy && on_node begin "$sum"; }; }
 
 # systemd-run waits for a oneshot unit, but not over a restart of systemd: what counts is what the unit left.
 start() { # run|verify
@@ -103,7 +134,7 @@ start() { # run|verify
     --property=Type=oneshot --property=TimeoutStartSec="$timeout" --property=TimeoutStopSec=10 \
     --setenv=KOPSHOOK_HOOK="$name" --setenv=KOPSHOOK_PHASE=daemon --setenv=KOPSHOOK_ATTEMPT="$n" \
     --setenv=KOPSHOOK_CLUSTER="${CLUSTER-}" --setenv=KOPSHOOK_NODE_NAME="${NODE_NAME-}" \
-    --setenv=KOPSHOOK_NODE_IP="${NODE_IP-}" /bin/sh "$dir/hook.sh" "$1" "$sum"
+    --setenv=KOPSHOOK_NODE_IP="${NODE_IP-}" /bin/sh "$dir/hook.sh" "$1" "$sum" "$sum$again"
   idle
 }
 failure() {
@@ -119,15 +150,23 @@ attempt() {
   n=$((n + 1))
   status running "attempt $n of $attempts"
   start run
-  finished && return
+  on_node fine && finished && return
   failure
   say "attempt $n of $attempts: $why"
   return 1
 }
+listen() { # to what the hook says
+  nsenter -t 1 -m -- journalctl --quiet --follow --no-tail --since="@$(date +%s)" --output=cat --unit="$unit" &
+  logs=$!
+}
+hear() {
+  slowly sleep 1 # for the last lines
+  kill $logs
+  logs=''
+}
 
 hook() { # returns 0 when it is done on this node
   bring copy
-  [ ! -e "/hooks/$name/verify" ] || verifies="$verifies$name "
   if skipped; then
     say 'skipped by an operator'
     return
@@ -138,8 +177,7 @@ hook() { # returns 0 when it is done on this node
     on_node recorded "$sum" || status succeeded '' # the pod that saw its end is gone
     return
   fi
-  nsenter -t 1 -m -- journalctl --quiet --follow --no-tail --since="@$(date +%s)" --output=cat --unit="$unit" &
-  logs=$!
+  listen
   until attempt; do
     [ "$n" -lt "$attempts" ] || break
     status running "$why; the next attempt is in $delay s"
@@ -147,10 +185,8 @@ hook() { # returns 0 when it is done on this node
     delay=$((delay * 2))
     [ "$delay" -le 120 ] || delay=120
   done
-  slowly sleep 1 # for the last lines
-  kill $logs
-  logs=''
-  if ! finished; then
+  hear
+  if ! on_node fine || ! finished; then
     status failed "$why"
     return 1
   fi
@@ -160,24 +196,72 @@ hook() { # returns 0 when it is done on this node
 
 verify() { # returns 0 when it, or there being none, speaks for the hook
   n=1
-  case $verifies in *" $name "*) ;; *) return 0 ;; esac
+  # a hook of another pod is on the node, or none: nothing to say of this one
+  there || intact || return 0
+  has "$dir/verify" || return 0
   if skipped; then
-    rm -f "/state/broken-$name"
+    mended
     return
   fi
-  # a rollout that waits elsewhere has changed the ConfigMap: what is on the node is still this pod's
-  on_node begin "$sum" || intact || return 0
   start verify
   if on_node fine; then
     [ ! -e "/state/broken-$name" ] || status succeeded 'verified again'
-    rm -f "/state/broken-$name"
+    mended
     return
   fi
   failure
   say "$why"
   : > "/state/broken-$name"
+  case $drift in run) on_drift && return ;; esac
   status failed "$why"
   return 1
+}
+mended() { rm -f "/state/broken-$name" "/state/turn-$name" "/state/runs-$name"; }
+
+# onDrift: run. A tenth of the nodes has its turn at a time, by a hash of the node's name: ten turns follow each other,
+# each longer than the hook may take, and a run begins when one does. After as many runs as attempts it is left alone.
+on_drift() { # returns 0 when the hook ran and all is well
+  runs=$(cat "/state/runs-$name" 2> /dev/null || echo 0)
+  if [ "$runs" -ge "$attempts" ]; then
+    why="$why; $runs runs did not mend it"
+    return 1
+  fi
+  length=$((timeout + 60)) now=$(date +%s)
+  turn=$(cat "/state/turn-$name" 2> /dev/null || echo 0)
+  if [ "$turn" -gt "$now" ] || [ $((turn + 45)) -lt "$now" ]; then
+    [ "$turn" -gt "$now" ] || turn=$(next_turn)
+    echo "$turn" > "/state/turn-$name"
+    why="$why; runs again in $((turn - now)) s"
+    return 1
+  fi
+  rm -f "/state/turn-$name"
+  echo $((runs + 1)) > "/state/runs-$name"
+  n=$runs
+  listen
+  if attempt; then
+    hear
+    code=0
+    status succeeded "ran again: $why"
+    mended
+    return
+  fi
+  hear
+  [ $((runs + 1)) -ge "$attempts" ] || next_turn > "/state/turn-$name"
+  return 1
+}
+next_turn() { # of this node, after now
+  hash=$(echo "${NODE_NAME-}" | sha256sum | cut -c1-7)
+  cycle=$((length * 10)) first=$(($(date +%s) + 1))
+  echo $((first + (0x$hash % 10 * length - first % cycle + cycle) % cycle))
+}
+pause() { # until verify is asked again, or a hook has its turn
+  wait=$seconds now=$(date +%s)
+  for name in $done; do
+    turn=$(cat "/state/turn-$name" 2> /dev/null) || continue
+    [ $((turn - now)) -ge "$wait" ] || wait=$((turn - now))
+  done
+  [ "$wait" -ge 1 ] || wait=1
+  slowly sleep "$wait"
 }
 
 # What this spec's hooks left on the node that are not in it any more: should one come back, it runs again.
@@ -190,33 +274,51 @@ forget() { # ARGUMENTS
     idle
     say 'is no longer in the spec'
     on_node forget
+    node systemctl reset-failed "$unit" 2> /dev/null
     release
   done
 }
 
+ready() { # when each hook ran and was verified once, or an operator skips it
+  [ ! -e /state/ready ] || return 0
+  for argument do
+    settings "$argument"
+    has "$dir/hook.sh" && { once || on_node skipped; } || return 0
+  done
+  : > /state/ready
+}
+
+set +f
 rm -rf /state/*
-ready=true
+set -f
+left=$#
+while [ "$left" -gt 0 ]; do
+  settings "$1"
+  if here; then set -- "$@" "$1"; fi
+  shift
+  left=$((left - 1))
+done
+[ -z "${OWNER-}" ] || forget "$@"
+ready "$@"
 for argument do
   settings "$argument"
-  until intact; do
+  until intact || there; do
     say 'waits for the ConfigMap that belongs to this pod'
     slowly sleep 5
   done
   take
-  if hook; then done="$done$name "; else ready=false; fi
+  ! hook || done="$done$name "
   release
-  [ ! -e "/state/broken-$name" ] || ready=false
 done
-[ -z "${OWNER-}" ] || forget "$@"
+ready "$@"
 while :; do
-  if $ready; then : > /state/ready; else rm -f /state/ready; fi
-  slowly sleep "${VERIFY_SECONDS:-300}"
-  ready=true
+  pause
   for argument do
     settings "$argument"
-    case $done in *" $name "*) ;; *) ready=false && continue ;; esac
+    case $done in *" $name "*) ;; *) continue ;; esac
     take
-    verify || ready=false
+    verify
     release
   done
+  ready "$@"
 done

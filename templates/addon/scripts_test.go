@@ -103,14 +103,20 @@ func (n *node) local(script []byte) string {
 func (n *node) configMap(files map[string]string) string {
 	n.t.Helper()
 	var sums bytes.Buffer
-	for _, name := range []string{"env", "script", "script.a", "script.b", "verify"} {
+	names := []string{"env", "script", "script.a", "script.b", "verify"}
+	for _, name := range names {
 		if content, ok := files[name]; ok {
-			n.write("hooks/x/"+name, content)
 			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256([]byte(content)), name)
 		}
 	}
-	n.write("hooks/x/SHA256SUMS", sums.String())
-	return fmt.Sprintf("%x", sha256.Sum256(sums.Bytes()))
+	sum := fmt.Sprintf("%x", sha256.Sum256(sums.Bytes()))
+	for _, name := range names {
+		if content, ok := files[name]; ok {
+			n.write("hooks/x/"+sum+"/"+name, content)
+		}
+	}
+	n.write("hooks/x/"+sum+"/SHA256SUMS", sums.String())
+	return sum
 }
 
 // placed is a configMap that was copied to the node.
@@ -120,7 +126,7 @@ func (n *node) placed(files map[string]string) string {
 	for name, content := range files {
 		n.write("opt/kopshook/daemon/x/"+strings.Replace(name, "script.", "scripts/", 1), content)
 	}
-	n.write("opt/kopshook/daemon/x/SHA256SUMS", n.read("hooks/x/SHA256SUMS"))
+	n.write("opt/kopshook/daemon/x/SHA256SUMS", n.read("hooks/x/"+sum+"/SHA256SUMS"))
 	n.write("opt/kopshook/daemon/x/hook.sh", n.local(Hook))
 	return sum
 }
@@ -182,7 +188,7 @@ func TestAttemptOnTheNode(t *testing.T) {
 			if c.verify {
 				do = "verify"
 			}
-			out, exit := n.hook(do, said)
+			out, exit := n.hook(do, said, sum)
 			if exit != c.exit || n.read(daemon+"why") != c.why || n.read(daemon+"ran") != c.ran {
 				t.Errorf("exit status %d, want %d; reason %q, want %q; it did %q, want %q: %s", exit, c.exit, n.read(daemon+"why"), c.why, n.read(daemon+"ran"), c.ran, out)
 			}
@@ -199,7 +205,7 @@ func TestAttemptOnTheNode(t *testing.T) {
 func TestAttemptIsRememberedForItsContentMachineAndBoot(t *testing.T) {
 	n := newNode(t)
 	sum := n.placed(map[string]string{"script": "#!/bin/sh\n"})
-	if out, exit := n.hook("run", sum); exit != 0 {
+	if out, exit := n.hook("run", sum, sum); exit != 0 {
 		t.Fatal(out)
 	}
 	if got := n.read("disk.log"); got != "sync .x\n" {
@@ -228,11 +234,11 @@ func TestAttemptIsRememberedForItsContentMachineAndBoot(t *testing.T) {
 		}
 	}
 	instance("i-1")
-	n.hook("run", sum)
+	n.hook("run", sum, sum)
 	n.write("etc/machine-id", "m-3\n")
 	finished(sum, "once-per-instance", true) // cloud-init's id says which machine this is
 	instance("iid-datasource-none")
-	n.hook("run", sum)
+	n.hook("run", sum, sum)
 	n.write("etc/machine-id", "m-4\n")
 	finished(sum, "once-per-instance", false) // it does not know
 }
@@ -336,6 +342,8 @@ func (p *pod) end() {
 	}
 }
 
+// The pod is ready when its hook ran and was verified once. What breaks later stands in the status file, and stops no
+// rollout of something else.
 func TestPodRunsItsHookAndVerifiesItFromThenOn(t *testing.T) {
 	n := newNode(t)
 	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho ran $KOPSHOOK_ATTEMPT >> " + n.path("log") + "\n",
@@ -345,16 +353,189 @@ func TestPodRunsItsHookAndVerifiesItFromThenOn(t *testing.T) {
 	p.until("ready", p.ready)
 	p.until("succeeded", func() bool { return p.says(nodestatus.Succeeded, "") })
 	n.write("broken", "")
-	p.until("out of order", func() bool { return !p.ready() && p.says(nodestatus.Failed, "verify: exit status 1") })
+	p.until("out of order", func() bool { return p.says(nodestatus.Failed, "verify: exit status 1") })
+	if !p.ready() {
+		t.Error("drift makes the pod unready: the next rollout would take all such nodes at once")
+	}
 	os.Remove(n.path("broken"))
-	p.until("ready again", func() bool { return p.ready() && p.says(nodestatus.Succeeded, "verified again") })
+	p.until("in order again", func() bool { return p.says(nodestatus.Succeeded, "verified again") })
 	p.end()
+	n.write("broken", "")
 	p = n.start(args)
 	p.until("ready at once", p.ready)
+	p.until("asked again", func() bool { return p.says(nodestatus.Failed, "verify: exit status 1") })
 	p.end()
 	if got := n.read("log"); got != "ran 1\n" {
 		t.Errorf("it ran %q", got)
 	}
+}
+
+// The first run has to be verified: until then a pod is not ready, also where an older content was.
+func TestPodIsNotReadyForWhatNeverWorked(t *testing.T) {
+	n := newNode(t)
+	args := func(verify string) string {
+		return "name=x run=once-per-instance timeout=20 attempts=1 delay=5 sum=" + n.configMap(map[string]string{"script": "#!/bin/sh\n", "verify": verify})
+	}
+	p := n.start(args("true\n"))
+	p.until("ready", p.ready)
+	p.end()
+	p = n.start(args("exit 9\n"))
+	p.until("failed", func() bool { return p.says(nodestatus.Failed, "verify: exit status 9") })
+	if p.ready() {
+		t.Error("it is ready")
+	}
+	p.end()
+}
+
+// onDrift: run. The hook runs again when the node has its turn, and only as often as attempts says; before that, and after,
+// the status says what is wrong.
+func TestPodRunsAHookAgainThatDrifted(t *testing.T) {
+	for name, c := range map[string]struct {
+		script   string // the run after the first
+		attempts int
+		state    nodestatus.State
+		reason   string
+		runs     int
+	}{
+		"it mends":     {"rm " + "BROKEN", 2, nodestatus.Succeeded, "ran again: verify: exit status 1", 2},
+		"it does not":  {":", 2, nodestatus.Failed, "verify: exit status 1; 2 runs did not mend it", 3},
+		"nor does one": {"exit 7", 1, nodestatus.Failed, "verify: exit status 1; 1 runs did not mend it", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.program("date", `case $1 in +%s) cat `+n.root+`/now ;; *) exec /bin/date "$@" ;; esac`)
+			n.write("now", "1000000\n")
+			broken := n.path("broken")
+			sum := n.configMap(map[string]string{
+				"script": "#!/bin/sh\necho x >> " + n.path("log") + "\n[ ! -e " + broken + " ] || " + strings.Replace(c.script, "BROKEN", broken, 1) + "\n",
+				"verify": "[ ! -e " + broken + " ]\n"})
+			p := n.start(fmt.Sprintf("name=x run=once-per-instance timeout=20 attempts=%d delay=5 drift=run sum=%s", c.attempts, sum))
+			p.until("ready", p.ready)
+			n.write("broken", "")
+			p.until("waiting for its turn", func() bool { return strings.Contains(p.read("var/lib/kopshook/status/x.json"), "; runs again in ") })
+			if got := n.read("log"); got != "x\n" {
+				t.Fatalf("it ran before its turn: %q", got)
+			}
+			for range c.runs - 1 {
+				var turn string
+				p.until("told its turn", func() bool { turn = n.read("state/turn-x"); return turn > n.read("now") })
+				before := n.read("log")
+				n.write("now", turn)
+				p.until("run", func() bool { return n.read("log") != before })
+			}
+			p.until("done with", func() bool { return p.says(c.state, c.reason) })
+			if !p.ready() {
+				t.Error("it is not ready")
+			}
+			n.write("now", "9000000\n")
+			p.until("looked at again", func() bool { return strings.Count(p.out.String(), "verify: exit") >= 2 })
+			p.end()
+			if got := strings.Count(n.read("log"), "x"); got != c.runs {
+				t.Errorf("it ran %d times, want %d", got, c.runs)
+			}
+		})
+	}
+}
+
+// Turns of a hook: ten follow each other, each as long as the hook may take and a minute, and a node has one of them, the
+// same each time. One that comes too late for its turn waits for the next.
+func TestTurnsOfNodesDoNotMeet(t *testing.T) {
+	turn := func(node string, now int) int {
+		t.Helper()
+		text := string(Run)
+		from := strings.Index(text, "next_turn() {")
+		function := text[from : from+strings.Index(text[from:], "\n}\n")+3]
+		cmd := exec.Command("/bin/sh", "-c", "set -u\ndate() { echo "+fmt.Sprint(now)+"; }\nlength=80\n"+function+"next_turn")
+		cmd.Env = append(os.Environ(), "NODE_NAME="+node)
+		out, err := cmd.CombinedOutput()
+		var at int
+		if _, scan := fmt.Sscan(string(out), &at); err != nil || scan != nil {
+			t.Fatalf("%v %v: %s", err, scan, out)
+		}
+		return at
+	}
+	slots := map[int]int{}
+	for i := range 100 {
+		node := fmt.Sprint("i-", i)
+		at := turn(node, 1000000+i*7)
+		if at <= 1000000+i*7 || at > 1000000+i*7+800 || at%80 != 0 {
+			t.Errorf("%s has its turn at %d", node, at)
+		}
+		if again := turn(node, at); again != at+800 {
+			t.Errorf("%s has its next turn %d seconds later, want 800", node, again-at)
+		}
+		slots[at/80%10]++
+	}
+	for slot := range 10 {
+		if slots[slot] < 2 || slots[slot] > 20 {
+			t.Errorf("%d of 100 nodes have turn %d", slots[slot], slot)
+		}
+	}
+}
+
+// kops prunes the ConfigMaps of an older template though its pods still wait for their turn: after a reboot they go on with
+// what they brought to the node.
+func TestPodGoesOnWithoutItsConfigMap(t *testing.T) {
+	n := newNode(t)
+	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho x >> " + n.path("log") + "\n", "verify": "echo v >> " + n.path("log") + "\n"})
+	args := "name=x run=every-boot timeout=20 attempts=1 delay=5 sum=" + sum
+	p := n.start(args)
+	p.until("ready", p.ready)
+	p.end()
+	os.RemoveAll(n.path("hooks/x/" + sum))
+	n.write("boot_id", "boot-2\n")
+	p = n.start(args)
+	p.until("ready", p.ready)
+	p.until("run again", func() bool { return strings.HasPrefix(n.read("log"), "x\nv\nx\nv\n") })
+	p.end()
+}
+
+// The annotation of the pod template has a hook run again, once for each value.
+func TestPodRunsAHookAgainWhenItIsAskedTo(t *testing.T) {
+	n := newNode(t)
+	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho x >> " + n.path("log") + "\n"})
+	args := "name=x run=once-per-instance timeout=20 attempts=1 delay=5 sum=" + sum
+	for _, c := range []struct{ again, log string }{
+		{"", "x\n"}, {"x=1", "x\nx\n"}, {"x=1", "x\nx\n"}, {"other=5 x=1", "x\nx\n"}, {"x=2 other=5", "x\nx\nx\n"}, {"*", "x\nx\nx\nx\n"},
+	} {
+		n.t.Setenv("AGAIN", c.again)
+		p := n.start(args)
+		p.until("ready", p.ready)
+		p.end()
+		if got := n.read("log"); got != c.log {
+			t.Errorf("with %q it ran %q in all, want %q", c.again, got, c.log)
+		}
+	}
+}
+
+// A pod runs what overrides say for the instance group of its node.
+func TestPodChoosesTheHooksOfItsInstanceGroup(t *testing.T) {
+	for name, c := range map[string]struct {
+		filter string
+		runs   bool
+	}{
+		"all": {"", true}, "its own": {" only=gpu,nodes", true}, "others": {" only=gpu", false}, "a part of its name": {" only=nodes-b,node", false},
+		"all but others": {" except=gpu", true}, "all but its own": {" except=nodes,gpu", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho x >> " + n.path("log") + "\n"})
+			p := n.start("name=x run=once-per-instance timeout=20 attempts=1 delay=5 sum=" + sum + c.filter)
+			p.until("ready", p.ready)
+			p.end()
+			if n.exists("log") != c.runs {
+				t.Errorf("it ran: %v, want %v", n.exists("log"), c.runs)
+			}
+		})
+	}
+	n := newNode(t)
+	os.Remove(n.path("opt/kops/conf/kube_env.yaml"))
+	p := n.start("name=x run=once-per-instance timeout=20 attempts=1 delay=5 only=nodes sum=" + n.configMap(map[string]string{"script": "#!/bin/sh\n"}))
+	p.until("waiting", func() bool { return strings.Contains(n.read("sleeps"), "30\n") })
+	if p.ready() {
+		t.Error("a pod that does not know its instance group is ready")
+	}
+	p.end()
 }
 
 func TestPodOfAHookThatFails(t *testing.T) {
@@ -362,7 +543,7 @@ func TestPodOfAHookThatFails(t *testing.T) {
 	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho x >> " + n.path("log") + "\nexit 3\n"})
 	p := n.start("name=x run=once-per-instance timeout=20 attempts=3 delay=50 sum=" + sum)
 	p.until("failed", func() bool { return p.says(nodestatus.Failed, "script: exit status 3") })
-	p.until("looking again", func() bool { return strings.Count(p.read("log"), "x") == 3 })
+	p.until("done trying", func() bool { return strings.Count(p.read("log"), "x") == 3 })
 	if p.ready() {
 		t.Error("it is ready")
 	}
@@ -391,6 +572,7 @@ func TestPodWaitsForItsConfigMapAndForOtherPods(t *testing.T) {
 	n := newNode(t)
 	log := "echo x >> " + n.path("log") + "\n"
 	sum := n.configMap(map[string]string{"script": "#!/bin/sh\n" + log})
+	os.Rename(n.path("hooks/x/"+sum), n.path("late"))
 	n.configMap(map[string]string{"script": "#!/bin/sh\n# of another template\n" + log})
 	// a pod that is gone left its lock
 	n.write("run/kopshook-daemon-x.lock", "999999\n")
@@ -399,9 +581,10 @@ func TestPodWaitsForItsConfigMapAndForOtherPods(t *testing.T) {
 	if n.exists("log") || p.ready() {
 		t.Error("it ran what belongs to another pod")
 	}
-	n.configMap(map[string]string{"script": "#!/bin/sh\n" + log})
+	os.Rename(n.path("late"), n.path("hooks/x/"+sum))
 	p.until("ready", p.ready)
-	// and a second one waits while the first has the node
+	// and a second one, with other content, waits while the first has the node
+	sum = n.configMap(map[string]string{"script": "#!/bin/sh\n# newer\n" + log})
 	p.cmd.Process.Signal(syscall.SIGSTOP)
 	n.write("run/kopshook-daemon-x.lock", fmt.Sprintln(p.cmd.Process.Pid))
 	os.Remove(n.path("sleeps"))
@@ -414,7 +597,7 @@ func TestPodWaitsForItsConfigMapAndForOtherPods(t *testing.T) {
 	os.Remove(n.path("run/kopshook-daemon-x.lock"))
 	second.until("ready", second.ready)
 	second.end()
-	if got := n.read("log"); got != "x\n" {
+	if got := n.read("log"); got != "x\nx\n" {
 		t.Errorf("it ran %q", got)
 	}
 }
