@@ -15,7 +15,7 @@ func renderCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "render",
 		Usage:     "print the user data alone, in one of several forms",
-		UsageText: "kopshook render [-f SPEC...] [-o yaml|json|mime|tree] FILE... | -",
+		UsageText: "kopshook render [-f SPEC...] [-o yaml|json|mime|tree|ec2nodeclass] FILE... | -",
 		Description: `Forms:
    yaml   a list of {instanceGroup, cluster, additionalUserData: [{name, type, content}]}
    json   the same as JSON: other programs build on it
