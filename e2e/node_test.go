@@ -19,7 +19,7 @@ import (
 // atTheEnds are the tests that run on the oldest and the newest system each time: short ones, of all that the node's
 // scripts do. With KOPSHOOK_E2E_ALL, as make e2e-suites sets it, all tests run there.
 var atTheEnds = []string{"TestPhasesHaveTheirMoments", "TestFieldsGoTogether", "TestBakedHooks", "TestChainStopsAtABlockingFailure",
-	"TestConsoleExplainsANodeThatDidNotJoin"}
+	"TestConsoleExplainsANodeThatDidNotJoin", "TestHooksKnowWhatTheNodeDoes"}
 
 // onSuites runs a test on every suite. Those that cannot be built here are skipped: Ubuntu, which needs a mirror, and
 // the ends of the range, where the archive does not have them.
