@@ -49,7 +49,7 @@ lint:
 	$(TOOL) staticcheck -tags e2e ./...
 
 # the race detector, over the packages in which things run at the same time and which are quick. It takes a C compiler.
-RACE := ./hooks ./internal/plan ./internal/source ./internal/clusterhooks ./internal/machines ./internal/file ./internal/lint
+RACE := ./hooks ./internal/plan ./internal/source ./internal/clusterhooks ./internal/kube ./internal/machines ./internal/file ./internal/lint
 race:
 	$(GO) test -race $(RACE)
 

@@ -26,7 +26,8 @@ func execCommand() *cli.Command {
 		UsageText: "kopshook exec [OPTIONS] [-f] SPEC... -- kops COMMAND...",
 		Description: `Runs the hooks of SPEC (kind: ClusterHooks, or an ExtensionConfig of Cluster API) on this machine, before and after the
 kops command. What the command is, and for which cluster, is read from its words; without --yes no hooks run. What starts kops in its turn, such as env or
-sudo, belongs in front of kopshook. A hook that fails before the command keeps it from starting.
+sudo, belongs in front of kopshook. A hook that fails before the command keeps it from starting. Where something is to run on
+AfterControlPlaneUpgrade, rolling-update and reconcile run in two parts: the control plane first, the nodes after that.
 
 The command's output, terminal, signals and exit code pass through. Exit codes of kopshook's own: 125 when a hook
 failed or a report could not be written, 126 when the command cannot be started, 127 when it is not found, 2 when the
