@@ -25,7 +25,6 @@ import (
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/cli"
 	"kopshook.dev/kopshook/internal/localcluster"
-	"kopshook.dev/kopshook/internal/nodestatus"
 )
 
 var addonGroup = group("addon", withoutLimits(), spec(network))
@@ -80,6 +79,7 @@ const daemonHook = `
     set -eu
     systemctl -q is-active kubelet.service
     echo "$KOPSHOOK_NODE_NAME" > /etc/tuned
+    echo ran >> /etc/tuned-runs
   verify: test -s /etc/tuned
 `
 
@@ -94,7 +94,7 @@ pause=$(sed -n 's/.*sandbox = "\(.*\)"/\1/p' /etc/containerd/config.toml)
 printf '[{"Config": "config.json", "RepoTags": ["` + toolsImage + `", "%s"], "Layers": ["layer.tar"]}]' "$pause" > manifest.json
 tar -cf image.tar manifest.json config.json layer.tar
 ctr -n k8s.io images import image.tar
-for i in $(seq 600); do [ ! -e /trial/done ] || break; sleep 0.2; done
+for i in $(seq 2400); do [ ! -e /trial/done ] || break; sleep 0.2; done
 journalctl -b --no-pager -u containerd -u kubelet | grep -E 'tune|kopshook-|RunPodSandbox|StartContainer' | tail -n 40
 `
 
@@ -115,7 +115,7 @@ func TestDaemonHooks(t *testing.T) {
 	rolled := make(chan error, 1)
 	go func() {
 		rolled <- func() error {
-			ctx, stop := context.WithTimeout(context.Background(), 4*time.Minute)
+			ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
 			defer stop()
 			defer os.WriteFile(filepath.Join(n.Dir(), "trial", "done"), nil, 0o644)
 			if n.ready(ctx) == nil {
@@ -127,19 +127,19 @@ func TestDaemonHooks(t *testing.T) {
 			if err := podReady(ctx, n.name); err != nil {
 				return err
 			}
-			return forwards(ctx, n.name)
+			if err := forwards(ctx, n.name); err != nil {
+				return err
+			}
+			return life(ctx, n)
 		}()
 	}()
-	r := n.boot(boot.Options{End: boot.Cut, Scenario: sideload, Limit: 5 * time.Minute, Until: func(ctx context.Context) { n.ready(ctx) }})
+	r := n.boot(boot.Options{End: boot.Cut, Scenario: sideload, Limit: 9 * time.Minute, Until: func(ctx context.Context) { n.ready(ctx) }})
 	report(t, settles(r))
 	if err := <-rolled; err != nil {
 		t.Error(err)
 	}
 	if text, err := n.ReadFile("/etc/tuned"); err != nil || strings.TrimSpace(string(text)) != n.name {
 		t.Errorf("the hook left %q on the node, %v", text, err)
-	}
-	if got := n.state("tune"); got != nodestatus.Succeeded {
-		t.Errorf("the hook is %s", got)
 	}
 }
 

@@ -32,7 +32,7 @@ base=/opt/kopshook/daemon
 ! has /var/lib/toolbox || base=/var/lib/toolbox/kopshook/daemon
 
 settings() { # ARGUMENT
-  drift='' only='' except='' again=''
+  sum='' timeout='' attempts='' delay='' run='' drift='' only='' except='' again=''
   for setting in $1; do
     case $setting in
     name=*) name=${setting#*=} ;;

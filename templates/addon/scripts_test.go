@@ -295,12 +295,12 @@ type pod struct {
 	out *bytes.Buffer
 }
 
-func (n *node) start(args string) *pod {
+func (n *node) start(args ...string) *pod {
 	n.t.Helper()
 	os.RemoveAll(n.path("state/ready")) // each pod has a folder of its own
 	n.write("kopshook/run.sh", n.local(Run))
 	n.write("kopshook/hook.sh", n.local(Hook))
-	p := &pod{n, exec.Command("/bin/sh", n.path("kopshook/run.sh"), args), &bytes.Buffer{}}
+	p := &pod{n, exec.Command("/bin/sh", append([]string{n.path("kopshook/run.sh")}, args...)...), &bytes.Buffer{}}
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
 	p.cmd.WaitDelay = time.Second
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -505,6 +505,30 @@ func TestPodRunsAHookAgainWhenItIsAskedTo(t *testing.T) {
 		if got := n.read("log"); got != c.log {
 			t.Errorf("with %q it ran %q in all, want %q", c.again, got, c.log)
 		}
+	}
+}
+
+// What the spec has no more leaves the node, also where it has nothing at all; then the pod is ready.
+func TestPodClearsWhatIsGone(t *testing.T) {
+	n := newNode(t)
+	n.t.Setenv("OWNER", "kopshook.s")
+	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho x >> " + n.path("log") + "\n"})
+	args := "name=x run=once-per-instance timeout=20 attempts=1 delay=5 sum=" + sum
+	for range 2 {
+		p := n.start(args)
+		p.until("ready", p.ready)
+		p.end()
+		p = n.start()
+		p.until("ready without hooks", p.ready)
+		p.end()
+		for _, f := range []string{daemon, "var/lib/kopshook/daemon/x", "var/lib/kopshook/status/x.json"} {
+			if n.exists(f) {
+				t.Errorf("%s is still there: %s", f, p.out)
+			}
+		}
+	}
+	if got := n.read("log"); got != "x\nx\n" {
+		t.Errorf("it ran %q, want once each time it came", got)
 	}
 }
 
