@@ -252,6 +252,11 @@ func TestHooksStandInRunOrderWithTheirSettings(t *testing.T) {
   - {name: user-data, script: "#!/bin/sh\n"}
   - {name: gone, phase: daemon, script: "#!/bin/sh\n", enabled: false}
 `))
+	for _, v := range objects[*appsv1.DaemonSet](a)[0].Spec.Template.Spec.Volumes {
+		if strings.HasPrefix(v.Name, "hook-") && (v.ConfigMap.Optional == nil || !*v.ConfigMap.Optional) {
+			t.Errorf("the pod cannot start without %s", v.ConfigMap.Name)
+		}
+	}
 	c := objects[*appsv1.DaemonSet](a)[0].Spec.Template.Spec.Containers[0]
 	sum := func(m string) string {
 		for _, c := range objects[*corev1.ConfigMap](a) {
@@ -352,6 +357,12 @@ func TestLargeHookIsSplit(t *testing.T) {
 	last := pod.Volumes[len(pod.Volumes)-1]
 	if last.Projected == nil || len(last.Projected.Sources) != 4 || pod.Containers[0].VolumeMounts[2].Name != last.Name {
 		t.Errorf("the parts are not mounted together: %+v", last)
+	}
+	// a pod of an older template has to start again when kops has pruned them
+	for _, p := range last.Projected.Sources {
+		if p.ConfigMap.Optional == nil || !*p.ConfigMap.Optional {
+			t.Errorf("the pod cannot start without %s", p.ConfigMap.Name)
+		}
 	}
 }
 
