@@ -41,12 +41,10 @@ case ${1:-} in
     control_plane
     want promtool prometheus
     want npm npm
-    want kubectl kubernetes-client
     ;;
   browser)
     want pdftotext poppler-utils
     want npm npm
-    want kubectl kubernetes-client
     # Ubuntu has it as a snap alone, which containers cannot run: the tests say that they look at nothing then
     command -v chromium > /dev/null 2>&1 || apt-get -qq update || :
     ! apt-cache show chromium > /dev/null 2>&1 || want chromium chromium

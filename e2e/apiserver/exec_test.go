@@ -39,6 +39,7 @@ current-context: %[2]s
 	t.Setenv("KUBECONFIG", a.write(t, "kubeconfig", text))
 	t.Setenv("DONE", filepath.Join(a.dir, "done"))
 	t.Setenv("HOME", a.dir)
+	t.Setenv("PATH", os.Getenv("KOPSHOOK_PROGRAMS")+":"+os.Getenv("PATH")) // kubectl
 	return a
 }
 
