@@ -226,7 +226,8 @@ func (c *converter) eggoClusterOptions(operator string) {
 				}
 				fields = append(fields, "timeout", spell(eggoOptionTimeout))
 				fields = append(fields, c.eggoContent(file, nil, option, []string{
-					`export EGGO_CLUSTER_ID="$KOPSHOOK_CLUSTER" EGGO_CLUSTER_API_ENDPOINT="$KOPSHOOK_API_ENDPOINT"`,
+					`export EGGO_CLUSTER_ID="$KOPSHOOK_CLUSTER" EGGO_CLUSTER_API_ENDPOINT="${KOPSHOOK_API_ENDPOINT#https://}"`, // HOST:PORT, as on nodes
+					`case $EGGO_CLUSTER_API_ENDPOINT in *:* | "") ;; *) EGGO_CLUSTER_API_ENDPOINT=$EGGO_CLUSTER_API_ENDPOINT:443 ;; esac`,
 					`export EGGO_HOOK_TYPE=` + []string{"prehook", "posthook"}[i] + ` EGGO_OPERATOR=` + operator,
 				})...)
 				c.hook(d, origin{nil, option + " " + file}, strings.TrimSuffix(path.Base(file), path.Ext(file)), fields...)
