@@ -49,7 +49,15 @@ func TestConvert(t *testing.T) {
 		{name: "eggo-cleanup", from: "eggo", options: func(o *Options) {
 			*o = inFolder(filepath.Join("testdata", "eggo-options"))
 			o.Eggo = EggoOptions{PreHooks: []string{"pre/10-one.sh,master"}, PostHooks: []string{"pre,master"},
-				ClusterPreHooks: []string{"cluster.sh"}, Operator: "cleanup"}
+				ClusterPreHooks: []string{"cluster.sh"}, ClusterPostHooks: []string{"cluster.sh"}, Operator: "cleanup"}
+		}},
+		{name: "eggo-join", from: "eggo", options: func(o *Options) {
+			*o = inFolder(filepath.Join("testdata", "eggo-options"))
+			o.Eggo = EggoOptions{PreHooks: []string{"pre,worker"}, PostHooks: []string{"pre,worker"}, Operator: "join"}
+		}},
+		{name: "eggo-delete", from: "eggo", options: func(o *Options) {
+			*o = inFolder(filepath.Join("testdata", "eggo-options"))
+			o.Eggo = EggoOptions{PreHooks: []string{"pre,worker"}, PostHooks: []string{"pre,worker"}, Operator: "delete"}
 		}},
 		{name: "kops", from: "kops"},
 		{name: "kubeadm", from: "kubeadm"},
