@@ -48,7 +48,8 @@ func TestEveryPairThatTheDecoderTakesIsCovered(t *testing.T) {
 // Each field of hooks is a factor, but for those that say nothing of how others work.
 func TestFactorsAreTheFieldsOfHooks(t *testing.T) {
 	alone := map[string]bool{"name": true, "weight": true, "timeout": true, "attempts": true, "retryDelay": true, "enabled": true,
-		"script": true, "source": true} // these two are the factor work
+		"script": true, "source": true, // these two are the factor work
+		"onDrift": true} // of phase daemon, which user data does not have
 	factors := map[string]*Factor{}
 	for i := range Factors {
 		factors[Factors[i].Name] = &Factors[i]

@@ -208,16 +208,19 @@ func TestOrderOfWriting(t *testing.T) {
 	rename = func(from, to string) error { note("rename", to); return os.Rename(from, to) }
 	t.Cleanup(func() { syncFile, rename = (*os.File).Sync, os.Rename })
 	want := []string{"sync tmp", "rename a", "sync"}
-	for name, write := range map[string]func() error{
-		"Replace": func() error { return Replace(t.Context(), []Change{a}) },
-		"Write":   func() error { return Write(a.Name, a.New, 0o600) },
+	for _, c := range []struct {
+		name  string
+		write func() error
+	}{
+		{"Replace", func() error { return Replace(t.Context(), []Change{a}) }}, // first: it finds what it has read
+		{"Write", func() error { return Write(a.Name, a.New, 0o600) }},
 	} {
 		did = nil
-		if err := write(); err != nil {
+		if err := c.write(); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, did); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 	syncFile = func(*os.File) error { return errors.New("disk on fire") }

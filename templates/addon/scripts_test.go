@@ -617,7 +617,8 @@ func TestPodWaitsForItsConfigMapAndForOtherPods(t *testing.T) {
 	if second.ready() {
 		t.Error("it took a lock that a living pod has")
 	}
-	p.cmd.Process.Signal(syscall.SIGCONT)
+	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // else it may be ready again in the second one's folder
+	p.cmd.Wait()
 	os.Remove(n.path("run/kopshook-daemon-x.lock"))
 	second.until("ready", second.ready)
 	second.end()
