@@ -89,7 +89,7 @@ func clean(s string) string {
 }
 
 // style is that of all pictures. Names begin with kh, since a page may hold others.
-const style = `.kh{--ink:#1c2430;--soft:#566171;--faint:#66707f;--page:#ffffff;--band:#f4f6f9;--line:#d5dbe4;--box:#ffffff;--wait:#7d8898;--yours:#a05f00;--yoursbg:#fff7e8;--kopshook:#0b7f74;--kopshookbg:#e9f7f5;--kops:#3a5fcd;--kopsbg:#edf1fd;--bad:#c0281e;--badbg:#fdeeec}
+const style = `.kh{--ink:#1c2430;--soft:#566171;--faint:#646e7d;--page:#ffffff;--band:#f4f6f9;--line:#d5dbe4;--box:#ffffff;--wait:#7d8898;--yours:#a05f00;--yoursbg:#fff7e8;--kopshook:#0b7f74;--kopshookbg:#e9f7f5;--kops:#3a5fcd;--kopsbg:#edf1fd;--bad:#c0281e;--badbg:#fdeeec}
 @media screen and (prefers-color-scheme:dark){.kh{--ink:#e6ebf2;--soft:#a3aebd;--faint:#94a0b0;--page:#12161d;--band:#191f29;--line:#2e3744;--box:#1d2430;--wait:#8591a3;--yours:#f0b354;--yoursbg:#2b2416;--kopshook:#4fd1c1;--kopshookbg:#13292a;--kops:#8ea8ff;--kopsbg:#1b2340;--bad:#ff8b80;--badbg:#331b1b}}
 .kh text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif;fill:var(--ink)}
 .kh .page{fill:var(--page)}.kh .band{fill:var(--band)}
@@ -100,15 +100,15 @@ const style = `.kh{--ink:#1c2430;--soft:#566171;--faint:#66707f;--page:#ffffff;-
 .kh .detail{font-size:12px;fill:var(--soft)}.kh .place{font-size:11px;fill:var(--faint);text-anchor:end}
 .kh .fails{font-size:11.5px;fill:var(--soft)}.kh .failsblock{font-size:11.5px;fill:var(--ink)}.kh .failsbad{font-size:11.5px;fill:var(--bad)}
 .kh .boxyours{fill:var(--yoursbg);stroke:var(--yours)}.kh .boxkopshook{fill:var(--kopshookbg);stroke:var(--kopshook)}.kh .boxkops{fill:var(--kopsbg);stroke:var(--kops)}
-.kh .boxyours,.kh .boxkopshook,.kh .boxkops{stroke-width:1;stroke-opacity:.55}.kh .beside{stroke-dasharray:5 3}
+.kh .boxyours,.kh .boxkopshook,.kh .boxkops{stroke-width:1;stroke-opacity:.55}.kh .beside{stroke-dasharray:5 3;stroke-opacity:.8}
 .kh .baryours{fill:var(--yours)}.kh .barkopshook{fill:var(--kopshook)}.kh .barkops{fill:var(--kops)}.kh .barbad{fill:var(--bad)}.kh .barblock{fill:var(--ink)}
 .kh .dotyours{stroke:var(--yours)}.kh .dotkopshook{stroke:var(--kopshook)}.kh .dotkops{stroke:var(--kops)}
 .kh circle{stroke-width:1.6;fill:none}.kh circle.everyyours{fill:var(--yours);stroke:var(--yours)}.kh circle.everykopshook{fill:var(--kopshook);stroke:var(--kopshook)}.kh circle.everykops{fill:var(--kops);stroke:var(--kops)}
 .kh circle.everysoft{fill:var(--soft);stroke:var(--soft)}.kh circle.dotsoft{stroke:var(--soft)}
-.kh path{fill:none;stroke:var(--wait);stroke-width:1.5}.kh path.then{stroke:var(--line);stroke-width:2}.kh path.dash{stroke-dasharray:4 4}.kh path.head{fill:var(--wait);stroke:none}
+.kh path{fill:none;stroke:var(--wait);stroke-width:1.5}.kh path.then{stroke-width:2}.kh path.dash{stroke-dasharray:4 4}.kh path.head{fill:var(--wait);stroke:none}
 .kh path.gate{stroke:var(--ink);stroke-width:2.5}.kh .gatetext{font-size:12px;font-weight:600;fill:var(--ink)}
-.kh path.mark{stroke:var(--line);stroke-width:1.2;stroke-dasharray:2 4}.kh .marktext{font-size:11.5px;text-anchor:end;fill:var(--faint)}
+.kh path.mark{stroke-width:1.2;stroke-dasharray:2 4}.kh .marktext{font-size:11.5px;text-anchor:end;fill:var(--faint)}
 .kh .banner{fill:var(--band);stroke:var(--line)}.kh .bannerbad{fill:var(--badbg);stroke:var(--bad)}.kh .bannerlate{fill:var(--yoursbg);stroke:var(--yours)}.kh .verdict{font-size:15px;font-weight:650}.kh .verdictbad{font-size:15px;font-weight:650;fill:var(--bad)}.kh .verdictlate{font-size:15px;font-weight:650;fill:var(--yours)}
 .kh .losttitle{font-size:13px;font-weight:650;fill:var(--bad)}.kh .lost{fill:var(--badbg);stroke:var(--bad);stroke-opacity:.5}
 @media print{:root.kh{width:100vw;height:100vh;print-color-adjust:exact;-webkit-print-color-adjust:exact}}
-.kh .wait{fill:var(--kopshookbg);stroke:var(--kopshook)}.kh .limitbar{fill:var(--ink)}.kh .track{fill:var(--line)}.kh .limit{stroke:var(--ink)}`
+.kh .wait{fill:var(--kopshookbg);stroke:var(--kopshook)}.kh .limitbar{fill:var(--ink)}.kh .track{fill:var(--line);stroke:var(--wait)}.kh .limit{stroke:var(--ink)}`
