@@ -16,7 +16,7 @@ say() { echo "kopshook: $name: $1"; }
 # alone: the next pod waits for it.
 quit() {
   for pid in $job $logs; do kill "$pid" 2> /dev/null; done
-  [ -z "$held" ] || release
+  [ -z "$held" ] || [ "$(node cat "$lock" 2> /dev/null)" != $$ ] || release
   exit 0
 }
 trap quit TERM INT
@@ -49,7 +49,7 @@ settings() { # ARGUMENT
   for setting in ${AGAIN-}; do
     case $setting in "$name="*) again=+${setting#*=} ;; esac
   done
-  files=/hooks/$name/$sum dir=$base/$name lock=/run/kopshook-daemon-$name.lock unit=kopshook-daemon@$name.service
+  files=/hooks/$name/$sum dir=$base/$name new=$base/.$name lock=/run/kopshook-daemon-$name.lock unit=kopshook-daemon@$name.service
   n=0 code=0 since=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 }
 
@@ -89,25 +89,25 @@ idle() {
 # One pod at a time has a hook, though a rollout, where pods are deleted by force, may have two on a node. A pod that is
 # gone has nothing.
 take() {
+  held=yes # or soon: a signal may come between
   until node /bin/sh -c 'echo "$1" > "$0.$1" && ln "$0.$1" "$0"; took=$?; rm "$0.$1"; exit $took' "$lock" $$ 2> /dev/null; do
     holder=$(node cat "$lock")
     if grep -qs /kopshook/run.sh "/proc/$holder/cmdline"; then say 'waits for another pod'; else node rm -f "$lock"; fi
     slowly sleep 2
   done
-  held=yes
 }
 release() {
   node rm -f "$lock"
   held=''
 }
 
-put() { node /bin/sh -c 'umask 077; cat > "$0.new/$1" && chmod 700 "$0.new/$1"' "$dir" "$1"; }
+put() { node /bin/sh -c 'umask 077; cat > "$0/$1" && chmod 700 "$0/$1"' "$new" "$1"; }
 copy() {
   intact || {
     there
     return
   }
-  node /bin/sh -c 'umask 077; rm -rf "$0.new"; mkdir -p "$0.new/scripts"' "$dir" || return
+  node /bin/sh -c 'umask 077; rm -rf "$0"; mkdir -p "$0/scripts"' "$new" || return # hidden: a pod may be stopped before mv
   put hook.sh < "$here/hook.sh" || return
   echo "${OWNER-}" | put owner || return
   put SHA256SUMS < "$files/SHA256SUMS" || return
@@ -115,7 +115,7 @@ copy() {
     case $file in script.*) to=scripts/${file#script.} ;; *) to=$file ;; esac
     put "$to" < "$files/$file" || return
   done < "$files/SHA256SUMS"
-  node /bin/sh -c 'rm -rf "$0" && mv "$0.new" "$0"' "$dir"
+  node /bin/sh -c 'rm -rf "$1" && mv "$0" "$1"' "$new" "$dir"
 }
 bring() { # COMMAND that says whether it is there
   idle
@@ -274,6 +274,7 @@ forget() { # ARGUMENTS
     idle
     say 'is no longer in the spec'
     on_node forget
+    node rm -rf "$new"
     node systemctl reset-failed "$unit" 2> /dev/null
     release
   done

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -512,16 +513,21 @@ func TestPodRunsAHookAgainWhenItIsAskedTo(t *testing.T) {
 func TestPodClearsWhatIsGone(t *testing.T) {
 	n := newNode(t)
 	n.t.Setenv("OWNER", "kopshook.s")
+	copying := path.Join(path.Dir(path.Clean(daemon)), "."+path.Base(daemon))
 	sum := n.configMap(map[string]string{"script": "#!/bin/sh\necho x >> " + n.path("log") + "\n"})
 	args := "name=x run=once-per-instance timeout=20 attempts=1 delay=5 sum=" + sum
 	for range 2 {
 		p := n.start(args)
 		p.until("ready", p.ready)
 		p.end()
+		n.write(copying+"/owner", "kopshook.s\n") // as of a pod that was stopped while it copied
 		p = n.start()
 		p.until("ready without hooks", p.ready)
 		p.end()
-		for _, f := range []string{daemon, "var/lib/kopshook/daemon/x", "var/lib/kopshook/status/x.json"} {
+		if got := strings.Count(p.out.String(), "no longer in the spec"); got != 1 {
+			t.Errorf("%d hooks are gone: %s", got, p.out)
+		}
+		for _, f := range []string{daemon, copying, "var/lib/kopshook/daemon/x", "var/lib/kopshook/status/x.json"} {
 			if n.exists(f) {
 				t.Errorf("%s is still there: %s", f, p.out)
 			}
