@@ -225,7 +225,7 @@ func (m *maker) kops() []Stage {
 	if m.in.Verdict.NoNode() {
 		kubelet.Note = "the node never joins"
 		if m.in.Verdict.Kind == verdict.TooLarge {
-			kubelet.Note = "the cloud refuses the user data: there is no machine"
+			kubelet.Note = "there is no machine"
 		}
 		kubelet.Steps[0] = Step{Name: "kubelet", Owner: Kops, What: "kops", Detail: "does not start", Never: true}
 	}

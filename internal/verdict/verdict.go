@@ -87,7 +87,7 @@ func Of(f Facts) Verdict {
 		v.Kind, v.NodeupRuns = Never, true
 		v.blame(worst, "")
 	case worst.Effect == lint.TooLarge:
-		v.Kind, v.Why = TooLarge, f.Size.Takes()+", and refuses more"
+		v.Kind, v.Why = TooLarge, f.Size.Takes()+", so it makes no machine"
 	case worst.Effect == lint.Loses:
 		v.Kind = Loses
 		v.blame(worst, "")

@@ -45,7 +45,7 @@ func TestOf(t *testing.T) {
 		"worse wins": {verdict.Facts{Findings: []lint.Finding{found(lint.Loses, "a"), found(lint.NeverJoins, "b: the node never joins"), found(lint.TooLarge, "c")}},
 			verdict.Never, "never joins", "never joins: b (ig.yaml:7)", false},
 		"too large for certain": {verdict.Facts{Findings: []lint.Finding{found(lint.TooLarge, "c")}, Size: &budget.Result{Limit: aws, Low: 17000, High: 18000, Verdict: budget.TooLarge}},
-			verdict.TooLarge, "too large", "too large: 17,000 of 16,384 bytes that AWS takes, and refuses more", false},
+			verdict.TooLarge, "too large", "too large: 17,000 of 16,384 bytes that AWS takes, so it makes no machine", false},
 		"perhaps too large": {verdict.Facts{Size: &budget.Result{Limit: aws, Low: 16000, High: 17000, Verdict: budget.MayNotFit}},
 			verdict.Joins, "joins", "joins, unless the user data is too large: up to 17,000 of 16,384 bytes that AWS takes", false},
 	} {
