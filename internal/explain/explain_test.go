@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -321,6 +322,26 @@ func TestNoNameControlsTheTerminal(t *testing.T) {
 			if strings.Contains(b.String(), bad) {
 				t.Errorf("%s: %q gets through", name, bad)
 			}
+		}
+	}
+}
+
+// Boxes without links say nothing of when they run; a test with Mermaid itself looks at all golden files, too.
+func TestBoxesAreLinked(t *testing.T) {
+	for name, in := range map[string]Input{"fits": everyPhase(t, "gce"), "is too large": everyPhase(t, "aws")} {
+		var b bytes.Buffer
+		if err := Mermaid(&b, []*Timeline{Make(in)}); err != nil {
+			t.Fatal(err)
+		}
+		boxes := regexp.MustCompile(`(?m)^    (n\d+)\[`).FindAllStringSubmatch(b.String(), -1)
+		links := regexp.MustCompile(`(?m)^ +(n\d+) (?:-->|-\.).* (n\d+)$`).FindAllStringSubmatch(b.String(), -1)
+		for _, box := range boxes {
+			if !slices.ContainsFunc(links, func(l []string) bool { return l[1] == box[1] || l[2] == box[1] }) {
+				t.Errorf("%s: box %s has no link", name, box[1])
+			}
+		}
+		if len(boxes) < 20 || len(links) < len(boxes)-1 {
+			t.Errorf("%s: %d boxes have %d links", name, len(boxes), len(links))
 		}
 	}
 }

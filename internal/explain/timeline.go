@@ -209,6 +209,9 @@ func (m *maker) kops() []Stage {
 		for i := range m.hooks {
 			if h := &m.hooks[i]; h.Phase == phase {
 				s := hookStep(h)
+				if m.in.Verdict.NoNode() && (phase == generator.PostKubelet || phase == generator.PreShutdown) {
+					s = Step{Name: h.Name, Owner: Kopshook, What: "hook", Detail: "does not run", Never: true}
+				}
 				s.Place = m.hookPlace(h.Name)
 				steps = append(steps, s)
 			}
