@@ -10,6 +10,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // Decode reads all ClusterHooks and ExtensionConfig documents of a file, YAML or JSON, and validates them. Documents of other kinds are
@@ -17,8 +18,8 @@ import (
 // going on.
 func Decode(file string, data []byte, r *report.Report) []*Doc {
 	var docs []*Doc
-	hookspec.ReadKind(file, data, Objects(), r, func(r *hookspec.Reader, v hookspec.Value) {
-		doc := &Doc{File: file, pos: r.Pos}
+	hookspec.ReadKind(file, data, Objects(), r, func(r *strict.Reader, v strict.Value) {
+		doc := &Doc{File: file, pos: r.Doc.Pos}
 		for field, v := range r.Fields(v, &documentObject) {
 			switch field {
 			case "apiVersion", "kind":
@@ -34,7 +35,7 @@ func Decode(file string, data []byte, r *report.Report) []*Doc {
 	return append(docs, decodeExtensionConfigs(file, data, r)...)
 }
 
-func readMetadata(r *hookspec.Reader, v hookspec.Value) (name string) {
+func readMetadata(r *strict.Reader, v strict.Value) (name string) {
 	for field, v := range r.Fields(v, &metadataObject) {
 		switch field {
 		case "name":
@@ -46,7 +47,7 @@ func readMetadata(r *hookspec.Reader, v hookspec.Value) (name string) {
 	return name
 }
 
-func readSpec(r *hookspec.Reader, v hookspec.Value, doc *Doc) {
+func readSpec(r *strict.Reader, v strict.Value, doc *Doc) {
 	for field, v := range r.Fields(v, &specObject) {
 		switch field {
 		case "selector":
@@ -66,14 +67,14 @@ func readSpec(r *hookspec.Reader, v hookspec.Value, doc *Doc) {
 	}
 }
 
-func readSelector(r *hookspec.Reader, v hookspec.Value) *Selector {
+func readSelector(r *strict.Reader, v strict.Value) *Selector {
 	s := new(Selector)
 	for field, v := range r.Fields(v, &selectorObject) {
 		switch field {
 		case "clusters":
-			s.Clusters = r.Globs(v)
+			s.Clusters = hookspec.ReadGlobs(r, v)
 		case "excludeClusters":
-			s.ExcludeClusters = r.Globs(v)
+			s.ExcludeClusters = hookspec.ReadGlobs(r, v)
 		default:
 			readLabels(r, s, field, v)
 		}
@@ -82,7 +83,7 @@ func readSelector(r *hookspec.Reader, v hookspec.Value) *Selector {
 }
 
 // readLabels reads what a selector says of labels.
-func readLabels(r *hookspec.Reader, s *Selector, field string, v hookspec.Value) {
+func readLabels(r *strict.Reader, s *Selector, field string, v strict.Value) {
 	switch field {
 	case "matchLabels":
 		s.MatchLabels = r.StringMap(v)
@@ -93,7 +94,7 @@ func readLabels(r *hookspec.Reader, s *Selector, field string, v hookspec.Value)
 	}
 }
 
-func readExpression(r *hookspec.Reader, v hookspec.Value) (e Expression) {
+func readExpression(r *strict.Reader, v strict.Value) (e Expression) {
 	for field, v := range r.Fields(v, &expressionObject) {
 		switch field {
 		case "key":
@@ -115,7 +116,7 @@ func readExpression(r *hookspec.Reader, v hookspec.Value) (e Expression) {
 	return e
 }
 
-func readHook(r *hookspec.Reader, v hookspec.Value) Hook {
+func readHook(r *strict.Reader, v strict.Value) Hook {
 	p := v.Path()
 	h := Hook{When: Always, Timeout: 5 * time.Minute, Attempts: 1, RetryDelay: 10 * time.Second,
 		DeletePolicy: []DeletePolicy{BeforeHookCreation}, Enabled: true, path: p}
@@ -130,11 +131,11 @@ func readHook(r *hookspec.Reader, v hookspec.Value) Hook {
 		case "weight":
 			h.Weight = r.Int(v)
 		case "script":
-			h.Script = new(r.Script(v))
+			h.Script = new(hookspec.ReadScript(r, v))
 		case "source":
-			h.Source = new(r.Source(v))
+			h.Source = new(hookspec.ReadSource(r, v))
 		case "env":
-			h.Env = r.Env(v)
+			h.Env = hookspec.ReadEnv(r, v)
 		case "timeout":
 			h.Timeout = r.Duration(v)
 		case "attempts":
@@ -168,7 +169,7 @@ func readHook(r *hookspec.Reader, v hookspec.Value) Hook {
 }
 
 // checkWhen refuses `when` on a hook that only runs before kops commands, or only after those that succeeded.
-func checkWhen(r *hookspec.Reader, h *Hook) {
+func checkWhen(r *strict.Reader, h *Hook) {
 	if !r.Given(h.path+".when") || r.Bad(h.path+".when") || len(h.On) == 0 {
 		return
 	}
@@ -186,7 +187,7 @@ func checkWhen(r *hookspec.Reader, h *Hook) {
 }
 
 // readEvents reads a list of events and puts kopshook's own names in the place of other systems'.
-func readEvents(r *hookspec.Reader, v hookspec.Value) []Event {
+func readEvents(r *strict.Reader, v strict.Value) []Event {
 	names := r.StringOrList(v)
 	var events []Event
 	for i, name := range names {
@@ -212,7 +213,7 @@ func readEvents(r *hookspec.Reader, v hookspec.Value) []Event {
 	return events
 }
 
-func readExtension(r *hookspec.Reader, v hookspec.Value) Extension {
+func readExtension(r *strict.Reader, v strict.Value) Extension {
 	e := Extension{Enabled: true, path: v.Path(), namePath: v.Path() + ".name"}
 	for field, v := range r.Fields(v, &extensionObject) {
 		switch field {
@@ -235,7 +236,7 @@ func readExtension(r *hookspec.Reader, v hookspec.Value) Extension {
 	return e
 }
 
-func readClientConfig(r *hookspec.Reader, v hookspec.Value) ClientConfig {
+func readClientConfig(r *strict.Reader, v strict.Value) ClientConfig {
 	var c ClientConfig
 	for field, v := range r.Fields(v, &clientConfigObject) {
 		readClientField(r, &c, field, v)
@@ -258,7 +259,7 @@ func readClientConfig(r *hookspec.Reader, v hookspec.Value) ClientConfig {
 }
 
 // checkAddress sees to it that there is one way to the server.
-func checkAddress(r *hookspec.Reader, p string, o *hookspec.Object) {
+func checkAddress(r *strict.Reader, p string, o *strict.Object) {
 	switch {
 	case r.Bad(p) || r.HasUnknown(p, o):
 	case r.Given(p+".url") && r.Given(p+".service"):
@@ -268,7 +269,7 @@ func checkAddress(r *hookspec.Reader, p string, o *hookspec.Object) {
 	}
 }
 
-func readClientField(r *hookspec.Reader, c *ClientConfig, field string, v hookspec.Value) {
+func readClientField(r *strict.Reader, c *ClientConfig, field string, v strict.Value) {
 	p := v.Path()
 	if field == "service" {
 		c.Service = readService(r, v)
@@ -301,7 +302,7 @@ func readClientField(r *hookspec.Reader, c *ClientConfig, field string, v hooksp
 	}
 }
 
-func readService(r *hookspec.Reader, v hookspec.Value) *Service {
+func readService(r *strict.Reader, v strict.Value) *Service {
 	s := &Service{Port: defaultServicePort}
 	for field, v := range r.Fields(v, &serviceObject) {
 		switch field {
@@ -319,7 +320,7 @@ func readService(r *hookspec.Reader, v hookspec.Value) *Service {
 }
 
 // checkURL holds a server's URL against the rules of ExtensionConfig (api/runtime/v1beta2/extensionconfig_types.go).
-func checkURL(r *hookspec.Reader, p, s string) {
+func checkURL(r *strict.Reader, p, s string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "":

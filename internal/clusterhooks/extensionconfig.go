@@ -5,6 +5,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // ExtensionConfigKind of Cluster API says where a server of Runtime Extensions is, and for whom. It is taken as people have
@@ -14,23 +15,23 @@ const ExtensionConfigKind = "ExtensionConfig"
 // caAnnotation names the Secret whose ca.crt Cluster API writes into caBundle (api/runtime/v1beta2/extensionconfig_types.go).
 const caAnnotation = "runtime.cluster.x-k8s.io/inject-ca-from-secret"
 
-var extensionConfigObjects = []*hookspec.Object{
+var extensionConfigObjects = []*strict.Object{
 	{
 		Name: "ExtensionConfig",
-		Fields: []hookspec.Field{
-			{Name: "apiVersion", Type: hookspec.String, Required: true, Enum: []string{"runtime.cluster.x-k8s.io/v1alpha1", "runtime.cluster.x-k8s.io/v1beta2"}},
-			{Name: "kind", Type: hookspec.String, Required: true, Enum: []string{ExtensionConfigKind}},
-			{Name: "metadata", Type: hookspec.OneObject, Required: true},
-			{Name: "spec", Type: hookspec.OneObject, Required: true},
-			{Name: "status", Type: hookspec.AnyMapping},
+		Fields: []strict.Field{
+			{Name: "apiVersion", Type: strict.String, Required: true, Enum: []string{"runtime.cluster.x-k8s.io/v1alpha1", "runtime.cluster.x-k8s.io/v1beta2"}},
+			{Name: "kind", Type: strict.String, Required: true, Enum: []string{ExtensionConfigKind}},
+			{Name: "metadata", Type: strict.OneObject, Required: true},
+			{Name: "spec", Type: strict.OneObject, Required: true},
+			{Name: "status", Type: strict.AnyMapping},
 		},
 	},
 	{
 		Name: "metadata",
-		Fields: []hookspec.Field{
-			{Name: "name", Type: hookspec.String, Required: true, Pattern: dnsLabel, Says: dnsLabelSays},
-			{Name: "annotations", Type: hookspec.StringMap},
-			{Name: "labels", Type: hookspec.StringMap},
+		Fields: []strict.Field{
+			{Name: "name", Type: strict.String, Required: true, Pattern: dnsLabel, Says: dnsLabelSays},
+			{Name: "annotations", Type: strict.StringMap},
+			{Name: "labels", Type: strict.StringMap},
 			{Name: "namespace"}, {Name: "generateName"}, {Name: "uid"}, {Name: "resourceVersion"}, {Name: "generation"}, {Name: "selfLink"},
 			{Name: "creationTimestamp"}, {Name: "deletionTimestamp"}, {Name: "deletionGracePeriodSeconds"},
 			{Name: "finalizers"}, {Name: "ownerReferences"}, {Name: "managedFields"},
@@ -38,21 +39,21 @@ var extensionConfigObjects = []*hookspec.Object{
 	},
 	{
 		Name: "spec",
-		Fields: []hookspec.Field{
-			{Name: "clientConfig", Type: hookspec.OneObject, Required: true},
-			{Name: "namespaceSelector", Type: hookspec.OneObject},
-			{Name: "settings", Type: hookspec.StringMap},
+		Fields: []strict.Field{
+			{Name: "clientConfig", Type: strict.OneObject, Required: true},
+			{Name: "namespaceSelector", Type: strict.OneObject},
+			{Name: "settings", Type: strict.StringMap},
 		},
 	},
 	{
 		Name: "clientConfig",
-		Fields: []hookspec.Field{
+		Fields: []strict.Field{
 			*clientConfigObject.Field("url"), *clientConfigObject.Field("service"), *clientConfigObject.Field("caBundle"),
 		},
 	},
 	{
 		Name:   "namespaceSelector",
-		Fields: []hookspec.Field{*selectorObject.Field("matchLabels"), *selectorObject.Field("matchExpressions")},
+		Fields: []strict.Field{*selectorObject.Field("matchLabels"), *selectorObject.Field("matchExpressions")},
 	},
 	&serviceObject, &expressionObject,
 }
@@ -64,7 +65,7 @@ func decodeExtensionConfigs(file string, data []byte, r *report.Report) []*Doc {
 		return nil
 	}
 	var docs []*Doc
-	hookspec.ReadKind(file, data, extensionConfigObjects, r, func(r *hookspec.Reader, v hookspec.Value) {
+	hookspec.ReadKind(file, data, extensionConfigObjects, r, func(r *strict.Reader, v strict.Value) {
 		e := Extension{Enabled: true, path: "spec", namePath: "metadata.name"}
 		for field, v := range r.Fields(v, extensionConfigObjects[0]) {
 			switch field {
@@ -85,12 +86,12 @@ func decodeExtensionConfigs(file string, data []byte, r *report.Report) []*Doc {
 				readExtensionConfigSpec(r, v, &e)
 			}
 		}
-		docs = append(docs, &Doc{File: file, Name: e.Name, Extensions: []Extension{e}, pos: r.Pos})
+		docs = append(docs, &Doc{File: file, Name: e.Name, Extensions: []Extension{e}, pos: r.Doc.Pos})
 	})
 	return docs
 }
 
-func readExtensionConfigSpec(r *hookspec.Reader, v hookspec.Value, e *Extension) {
+func readExtensionConfigSpec(r *strict.Reader, v strict.Value, e *Extension) {
 	for field, v := range r.Fields(v, extensionConfigObjects[2]) {
 		switch field {
 		case "clientConfig":
@@ -110,7 +111,7 @@ func readExtensionConfigSpec(r *hookspec.Reader, v hookspec.Value, e *Extension)
 }
 
 // checkSecret holds the annotation against Cluster API's form, NAMESPACE/NAME.
-func checkSecret(r *hookspec.Reader, path, secret string) string {
+func checkSecret(r *strict.Reader, path, secret string) string {
 	namespace, name, _ := strings.Cut(secret, "/")
 	if namespace == "" || name == "" || strings.Contains(name, "/") {
 		r.Errorf(path, "write NAMESPACE/NAME", "annotation %s is %q, which names no Secret", caAnnotation, secret)

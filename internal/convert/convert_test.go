@@ -15,6 +15,7 @@ import (
 	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // inFolder makes Options that read below a folder.
@@ -230,7 +231,7 @@ func TestNothingIsDropped(t *testing.T) {
 				data = withoutComments(data)
 			}
 			var r report.Report
-			roots := hookspec.ReadYAML("input", data, &r)
+			roots := strict.ReadYAML("input", data, &r)
 			tried := 0
 			for i, root := range roots {
 				if from == "helm" && bytes.Count(mustMarshal(t, root), []byte("helm.sh/hook:")) == 0 {

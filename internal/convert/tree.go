@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // The input is read through these methods. They note what was looked at, so that unused can say what was not: a
@@ -23,7 +23,7 @@ func (c *converter) parse(data []byte) []*yaml.Node {
 		data = withoutComments(data)
 	}
 	var docs []*yaml.Node
-	for _, doc := range hookspec.ReadYAML(c.file, data, &c.report) {
+	for _, doc := range strict.ReadYAML(c.file, data, &c.report) {
 		if len(doc.Content) == 1 && doc.Content[0].Kind == yaml.MappingNode {
 			docs = append(docs, doc.Content[0])
 		}

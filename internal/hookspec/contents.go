@@ -12,29 +12,30 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // checkScript sees to it that the kernel can start a script: it begins with #! and an absolute path.
-func (d *decoder) checkScript(p, label, s string) {
+func checkScript(d *strict.Reader, p, label, s string) {
 	first, _, _ := strings.Cut(s, "\n")
 	interpreter, shebang := strings.CutPrefix(first, "#!")
 	trimmed := strings.TrimLeft(s, " \t\r\n\ufeff")
 	word, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	switch {
 	case strings.HasPrefix(s, "\ufeff"):
-		d.errorf(p, "save it without a byte order mark", "`%s` begins with a byte order mark", label)
+		d.Errorf(p, "save it without a byte order mark", "`%s` begins with a byte order mark", label)
 	case !shebang && strings.HasPrefix(trimmed, "#!"):
-		d.errorf(p, "move #! to the very beginning", "`%s` has white space before its #!", label)
+		d.Errorf(p, "move #! to the very beginning", "`%s` has white space before its #!", label)
 	case !shebang && strings.HasPrefix(trimmed, "#cloud-config"):
-		d.errorf(p, "put the keys below `cloudConfig:`", "`%s` is cloud-config, not a script", label)
+		d.Errorf(p, "put the keys below `cloudConfig:`", "`%s` is cloud-config, not a script", label)
 	case !shebang && word != "" && !strings.Contains(strings.TrimSpace(s), "\n") && !strings.ContainsAny(word, " \t;|&$") && path.Ext(word) != "":
-		d.errorf(p, fmt.Sprintf("did you mean `source: %s`?", shorten(word)), "`%s` does not begin with #!", label)
+		d.Errorf(p, fmt.Sprintf("did you mean `source: %s`?", strict.Shorten(word)), "`%s` does not begin with #!", label)
 	case !shebang:
-		d.errorf(p, "begin it with a line #!/bin/sh, or #!/bin/bash if it needs that", "`%s` does not begin with #!", label)
+		d.Errorf(p, "begin it with a line #!/bin/sh, or #!/bin/bash if it needs that", "`%s` does not begin with #!", label)
 	case strings.HasSuffix(first, "\r"):
-		d.errorf(p, "use line feeds only", "the first line of `%s` ends with a carriage return: no kernel finds that interpreter", label)
+		d.Errorf(p, "use line feeds only", "the first line of `%s` ends with a carriage return: no kernel finds that interpreter", label)
 	case !strings.HasPrefix(strings.TrimLeft(interpreter, " \t"), "/"):
-		d.errorf(p, "write #!/bin/sh, #!/bin/bash or #!/usr/bin/env python3", "`%s` begins with %q, which names no interpreter by its full path", label, shorten(first))
+		d.Errorf(p, "write #!/bin/sh, #!/bin/bash or #!/usr/bin/env python3", "`%s` begins with %q, which names no interpreter by its full path", label, strict.Shorten(first))
 	}
 }
 
@@ -42,25 +43,25 @@ func (d *decoder) checkScript(p, label, s string) {
 func (d *decoder) checkVerify(p, s string) {
 	switch trimmed := strings.TrimLeft(s, " \t\r\n\ufeff"); {
 	case trimmed == "":
-		d.errorf(p, "give it a command, or remove it", "`verify` is empty")
+		d.Errorf(p, "give it a command, or remove it", "`verify` is empty")
 	case strings.HasPrefix(trimmed, "#!"):
-		d.checkScript(p, "verify", s)
+		checkScript(d.Reader, p, "verify", s)
 	}
 }
 
 // checkSource sees to it that a source may be one; whether it is there, internal/source finds out. inline is the
 // field for what stands in the spec itself.
-func (d *decoder) checkSource(p, s, inline string) {
+func checkSource(d *strict.Reader, p, s, inline string) {
 	switch {
 	case strings.TrimSpace(s) == "":
-		d.errorf(p, "", "`source` is empty")
+		d.Errorf(p, "", "`source` is empty")
 	case strings.ContainsAny(s, "\n\r\x00"):
-		d.errorf(p, fmt.Sprintf("did you mean `%s`?", inline), "`source` is text of several lines, not the place of a file")
+		d.Errorf(p, fmt.Sprintf("did you mean `%s`?", inline), "`source` is text of several lines, not the place of a file")
 	}
 }
 
-func (d *decoder) checkEnv(p, name, value string) {
-	if d.bad[p] {
+func checkEnv(d *strict.Reader, p, name, value string) {
+	if d.Bad(p) {
 		return
 	}
 	legal := name != "" && (name[0] < '0' || name[0] > '9') && !strings.ContainsFunc(name, func(r rune) bool {
@@ -68,25 +69,25 @@ func (d *decoder) checkEnv(p, name, value string) {
 	})
 	switch {
 	case !legal:
-		d.keyErrorf(p, "use letters, digits and underscores; no digit first", "%q cannot be the name of a variable", shorten(name))
+		d.KeyErrorf(p, "use letters, digits and underscores; no digit first", "%q cannot be the name of a variable", strict.Shorten(name))
 	case strings.HasPrefix(name, "KOPSHOOK_"):
-		d.keyErrorf(p, "choose another name", "variable `%s`: names that begin with KOPSHOOK_ are kopshook's own", shorten(name))
+		d.KeyErrorf(p, "choose another name", "variable `%s`: names that begin with KOPSHOOK_ are kopshook's own", strict.Shorten(name))
 	case strings.Contains(value, "\x00"):
-		d.errorf(p, "", "variable `%s` holds a NUL, which no environment can", name)
+		d.Errorf(p, "", "variable `%s` holds a NUL, which no environment can", name)
 	}
 }
 
 func (d *decoder) checkBefore(p string, units []string) {
 	seen := map[string]bool{}
 	for i, unit := range units {
-		at := item(p, i)
-		if d.bad[at] {
+		at := strict.Item(p, i)
+		if d.Bad(at) {
 			continue
 		}
 		if wrong, remedy := beforeError(unit); wrong != "" {
-			d.errorf(at, remedy, "`before` names %q, which %s", shorten(unit), wrong)
+			d.Errorf(at, remedy, "`before` names %q, which %s", strict.Shorten(unit), wrong)
 		} else if seen[unit] {
-			d.errorf(at, "remove it", "`before` names %q twice", unit)
+			d.Errorf(at, "remove it", "`before` names %q twice", unit)
 		}
 		seen[unit] = true
 	}
@@ -96,22 +97,22 @@ func (d *decoder) checkFiles(p string, files []File) {
 	first := map[string]string{}  // where a path stands
 	inside := map[string]string{} // the first path in each folder
 	for i := range files {
-		f, at := &files[i], item(p, i)
-		if f.Path != "" && !d.bad[at+".path"] {
+		f, at := &files[i], strict.Item(p, i)
+		if f.Path != "" && !d.Bad(at+".path") {
 			if wrong, remedy := pathError(f.Path); wrong != "" {
-				d.errorf(at+".path", remedy, "`path` is %q, which %s", shorten(f.Path), wrong)
+				d.Errorf(at+".path", remedy, "`path` is %q, which %s", strict.Shorten(f.Path), wrong)
 			} else if other, twice := first[f.Path]; twice {
-				d.errorf(at+".path", "remove one of them", "file %q is there twice, first in line %d", shorten(f.Path), d.doc.Pos(other).Line)
+				d.Errorf(at+".path", "remove one of them", "file %q is there twice, first in line %d", strict.Shorten(f.Path), d.doc.Pos(other).Line)
 			} else if folder, in := underFile(f.Path, first, inside); folder != "" {
-				d.errorf(at+".path", "place one of them elsewhere", "%q cannot be a file and the folder of %q", shorten(folder), shorten(in))
+				d.Errorf(at+".path", "place one of them elsewhere", "%q cannot be a file and the folder of %q", strict.Shorten(folder), strict.Shorten(in))
 			} else {
 				first[f.Path] = at + ".path"
 				for _, folder := range foldersOf(f.Path) {
 					inside[folder] = cmp.Or(inside[folder], f.Path)
 				}
 			}
-		} else if d.doc.given(at+".path") && !d.bad[at+".path"] {
-			d.errorf(at+".path", "", "`path` is empty")
+		} else if d.Given(at+".path") && !d.Bad(at+".path") {
+			d.Errorf(at+".path", "", "`path` is empty")
 		}
 		d.checkFileContent(at, f)
 	}
@@ -145,56 +146,56 @@ func foldersOf(path string) []string {
 func (d *decoder) checkFileContent(at string, f *File) {
 	var given []string
 	for _, field := range []string{"content", "contentBase64", "source", "url", "secret"} {
-		if d.doc.given(at + "." + field) {
+		if d.Given(at + "." + field) {
 			given = append(given, field)
 		}
 	}
 	switch {
-	case len(given) == 0 && !d.bad[at]:
-		if !d.unknownIn(at, &fileObject) {
-			d.errorf(at, "give it one of `content`, `contentBase64`, `source`, `url` and `secret`", "the file has no content")
+	case len(given) == 0 && !d.Bad(at):
+		if !d.HasUnknown(at, &fileObject) {
+			d.Errorf(at, "give it one of `content`, `contentBase64`, `source`, `url` and `secret`", "the file has no content")
 		}
 		return
 	case len(given) > 1:
-		d.keyErrorf(at+"."+given[1], "keep one of them", "`%s` and `%s` are both given", given[0], given[1])
+		d.KeyErrorf(at+"."+given[1], "keep one of them", "`%s` and `%s` are both given", given[0], given[1])
 		return
 	}
-	if f.ContentBase64 != nil && !d.bad[at+".contentBase64"] {
+	if f.ContentBase64 != nil && !d.Bad(at+".contentBase64") {
 		if _, err := base64.StdEncoding.DecodeString(*f.ContentBase64); err != nil {
-			d.errorf(at+".contentBase64", "make it with base64(1)", "`contentBase64` is not base64: %s", err)
+			d.Errorf(at+".contentBase64", "make it with base64(1)", "`contentBase64` is not base64: %s", err)
 		}
 	}
-	if f.Source != nil && !d.bad[at+".source"] {
-		d.checkSource(at+".source", *f.Source, "content")
+	if f.Source != nil && !d.Bad(at+".source") {
+		checkSource(d.Reader, at+".source", *f.Source, "content")
 	}
-	if f.Secret != nil && !d.bad[at+".secret"] {
+	if f.Secret != nil && !d.Bad(at+".secret") {
 		if wrong, remedy := generator.SecretError(*f.Secret); wrong != "" {
-			d.errorf(at+".secret", remedy, "`secret` %s", wrong) // without its text: it may be the secret itself
+			d.Errorf(at+".secret", remedy, "`secret` %s", wrong) // without its text: it may be the secret itself
 		}
 	}
 	if f.SHA256 != nil && f.URL == nil {
-		d.keyErrorf(at+".sha256", "remove it; a source carries its checksum in the lock file, or as ?checksum=", "`sha256` goes only with `url`")
+		d.KeyErrorf(at+".sha256", "remove it; a source carries its checksum in the lock file, or as ?checksum=", "`sha256` goes only with `url`")
 	}
 	if f.URL == nil {
 		return
 	}
-	if f.SHA256 == nil && !d.unknownIn(at, &fileObject) {
-		d.keyErrorf(at+".url", "add the checksum that sha256sum(1) prints", "`url` needs `sha256`")
+	if f.SHA256 == nil && !d.HasUnknown(at, &fileObject) {
+		d.KeyErrorf(at+".url", "add the checksum that sha256sum(1) prints", "`url` needs `sha256`")
 	}
 	for i, u := range f.URL {
 		p := at + ".url"
-		if d.doc.given(item(p, i)) {
-			p = item(p, i)
+		if d.Given(strict.Item(p, i)) {
+			p = strict.Item(p, i)
 		}
-		if d.bad[p] {
+		if d.Bad(p) {
 			continue
 		}
 		if wrong, remedy := generator.URLError(u); wrong != "" {
 			if parsed, err := url.Parse(u); err == nil && (parsed.User != nil || parsed.Fragment != "") { // which is not for logs
-				d.errorf(p, remedy, "`url` of %q %s", shorten(parsed.Host), wrong)
+				d.Errorf(p, remedy, "`url` of %q %s", strict.Shorten(parsed.Host), wrong)
 				continue
 			}
-			d.errorf(p, remedy, "`url` is %q, which %s", shorten(u), wrong)
+			d.Errorf(p, remedy, "`url` is %q, which %s", strict.Shorten(u), wrong)
 		}
 	}
 }
@@ -229,17 +230,17 @@ func pathError(p string) (wrong, remedy string) {
 func (d *decoder) checkDropIns(p string, dropIns []DropIn) {
 	first := map[string]string{}
 	for i, u := range dropIns {
-		at := item(p, i)
-		if d.doc.given(at+".unit") && !d.bad[at+".unit"] {
+		at := strict.Item(p, i)
+		if d.Given(at+".unit") && !d.Bad(at+".unit") {
 			if wrong, remedy := unitError(u.Unit); wrong != "" {
-				d.errorf(at+".unit", remedy, "`unit` is %q, which %s", shorten(u.Unit), wrong)
+				d.Errorf(at+".unit", remedy, "`unit` is %q, which %s", strict.Shorten(u.Unit), wrong)
 			} else if other, twice := first[u.Unit]; twice {
-				d.errorf(at+".unit", "put both contents into one drop-in", "a drop-in for %q is there twice, first in line %d", u.Unit, d.doc.Pos(other).Line)
+				d.Errorf(at+".unit", "put both contents into one drop-in", "a drop-in for %q is there twice, first in line %d", u.Unit, d.doc.Pos(other).Line)
 			} else {
 				first[u.Unit] = at + ".unit"
 			}
 		}
-		if d.doc.given(at+".content") && !d.bad[at+".content"] {
+		if d.Given(at+".content") && !d.Bad(at+".content") {
 			d.checkSection(at+".content", u.Content)
 		}
 	}
@@ -248,7 +249,7 @@ func (d *decoder) checkDropIns(p string, dropIns []DropIn) {
 // checkSection sees to it that a drop-in begins with a section: systemd ignores assignments before one.
 func (d *decoder) checkSection(p, content string) {
 	if strings.Contains(content, "\x00") {
-		d.errorf(p, "", "`content` holds a NUL, with which systemd refuses the drop-in")
+		d.Errorf(p, "", "`content` holds a NUL, with which systemd refuses the drop-in")
 		return
 	}
 	for line := range strings.Lines(content) {
@@ -257,11 +258,11 @@ func (d *decoder) checkSection(p, content string) {
 			continue
 		}
 		if line[0] != '[' || line[len(line)-1] != ']' {
-			d.errorf(p, "begin it with [Unit] or [Service]", "`content` does not begin with a section: systemd ignores what stands before one")
+			d.Errorf(p, "begin it with [Unit] or [Service]", "`content` does not begin with a section: systemd ignores what stands before one")
 		}
 		return
 	}
-	d.errorf(p, "write [Unit] or [Service] and below it what changes", "`content` is empty")
+	d.Errorf(p, "write [Unit] or [Service] and below it what changes", "`content` is empty")
 }
 
 // refusedCloudConfig are keys that kopshook writes itself, or that would change how its parts are merged.
@@ -279,17 +280,17 @@ func (d *decoder) checkCloudConfig(p string, n *yaml.Node) {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
-		at := join(p, key.Value)
+		at := strict.Join(p, key.Value)
 		if key.ShortTag() != "!!str" {
-			d.keyErrorf(at, "", "key %s of cloudConfig must be a string, not %s", quoteKey(key.Value), describe(key))
+			d.KeyErrorf(at, "", "key %s of cloudConfig must be a string, not %s", strict.QuoteKey(key.Value), strict.Describe(key))
 		}
 		for _, refused := range refusedCloudConfig {
 			if key.Value == refused.key {
-				d.keyErrorf(at, refused.remedy, "`cloudConfig` cannot have the key `%s`: it %s", refused.key, refused.why)
+				d.KeyErrorf(at, refused.remedy, "`cloudConfig` cannot have the key `%s`: it %s", refused.key, refused.why)
 			}
 		}
 		if val.ShortTag() == "!!null" {
-			d.errorf(at, "give it a value, or remove it", "key %s of cloudConfig has no value: cloud-init would drop what later parts say", quoteKey(key.Value))
+			d.Errorf(at, "give it a value, or remove it", "key %s of cloudConfig has no value: cloud-init would drop what later parts say", strict.QuoteKey(key.Value))
 		}
 	}
 }

@@ -1,14 +1,12 @@
 package hookspec
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // Decode reads all hook specs of a file, YAML or JSON, and validates them. Documents of other kinds are skipped. It
@@ -16,61 +14,50 @@ import (
 // before going on. file is the name as the user gave it, "-" for standard input.
 func Decode(file string, data []byte, r *report.Report) []*Doc {
 	var found report.Report
-	roots, breaks := parse(file, data, &found)
-	return decodeRoots(file, roots, breaks, &found, r, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
+	return decodeFile(strict.Parse(file, data, &found), &found, r, func(root *yaml.Node) []*yaml.Node { return []*yaml.Node{root} })
 }
 
 // DecodeNested is Decode for hook specs inside other documents, such as the items of a list: choose returns the values
 // of a document that may be hook specs. It does not bound the size of data.
 func DecodeNested(file string, data []byte, choose func(root *yaml.Node) []*yaml.Node, r *report.Report) []*Doc {
 	var found report.Report
-	roots, breaks := parseAny(file, data, &found)
-	return decodeRoots(file, roots, breaks, &found, r, choose)
+	return decodeFile(strict.ParseAny(file, data, &found), &found, r, choose)
 }
 
-// decodeRoots decodes what choose returns of each document, and merges what it found into r.
-func decodeRoots(file string, roots []*yaml.Node, breaks breaks, found, r *report.Report, choose func(*yaml.Node) []*yaml.Node) []*Doc {
+// decodeFile decodes what choose returns of each document, and merges what it found into r.
+func decodeFile(file strict.File, found, r *report.Report, choose func(*yaml.Node) []*yaml.Node) []*Doc {
 	var docs []*Doc
-	for _, root := range roots {
+	for _, root := range file.Roots {
 		if len(root.Content) != 1 {
 			continue
 		}
 		for _, n := range choose(root.Content[0]) {
-			if doc := decodeDocument(file, n, breaks, found); doc != nil {
+			if doc := decodeDocument(file, n, found); doc != nil {
 				docs = append(docs, doc)
 			}
 		}
 	}
-	found.Sort()
-	// what stands in an anchor's value is said once, however many aliases it has
-	found.Findings = slices.CompactFunc(found.Findings, func(a, b report.Finding) bool {
-		return a.Position == b.Position && a.Message == b.Message
-	})
-	r.Merge(found)
+	strict.Finish(found, r)
 	return docs
 }
 
-// otherKinds of kopshook.dev are read elsewhere.
-var otherKinds = []string{"ClusterHooks"}
-
 // decodeDocument returns nil where the document is no hook spec, or is so wrong that there is no sense in going on.
-func decodeDocument(file string, root *yaml.Node, b breaks, r *report.Report) *Doc {
+func decodeDocument(file strict.File, root *yaml.Node, r *report.Report) *Doc {
 	if !isHookSpec(file, root, r) {
 		return nil
 	}
-	doc := &Doc{File: file, places: map[string]place{}}
-	e := expander{doc: doc, r: r, breaks: b, within: map[*yaml.Node]bool{}}
-	tree := e.expand(nil, root, "", 0)
-	if e.failed {
+	reader, v, ok := file.Open(root, Objects(), r)
+	if !ok {
 		return nil
 	}
-	d := newDecoder(doc, r)
-	for f, v := range d.fields(value{node: tree, label: "document"}, &documentObject) {
-		switch f.Name {
+	doc := &Doc{Document: reader.Doc}
+	d := newDecoder(doc, reader)
+	for field, v := range d.Fields(v, &documentObject) {
+		switch field {
 		case "apiVersion":
-			doc.Spec.APIVersion = d.str(v)
+			doc.Spec.APIVersion = d.String(v)
 		case "kind":
-			doc.Spec.Kind = d.str(v)
+			doc.Spec.Kind = d.String(v)
 		case "metadata":
 			doc.Spec.Metadata = d.metadata(v)
 		case "spec":
@@ -81,99 +68,52 @@ func decodeDocument(file string, root *yaml.Node, b breaks, r *report.Report) *D
 	return doc
 }
 
-// isHookSpec tells by kind and apiVersion whether a document is meant to be a hook spec. It reports kinds and versions
-// of kopshook.dev that do not exist.
-func isHookSpec(file string, n *yaml.Node, r *report.Report) bool {
-	apiVersion, kind, spec := entry(n, "apiVersion"), entry(n, "kind"), entry(n, "spec")
-	group, _, _ := strings.Cut(scalar(apiVersion), "/")
-	wantGroup, _, _ := strings.Cut(APIVersion, "/")
-	pos := func(n *yaml.Node) report.Position {
-		return report.Position{File: file, Line: n.Line, Col: n.Column}
-	}
-	switch {
-	case scalar(kind) == Kind:
-		if group == wantGroup && scalar(apiVersion) != APIVersion {
-			r.Errorf(pos(apiVersion), "apiVersion", fmt.Sprintf("write %s, or use a kopshook that knows this version", APIVersion),
-				"this kopshook does not know apiVersion `%s`", scalar(apiVersion))
-			return false
-		}
-		return true
-	case kind == nil && group == wantGroup:
-		return true // fields reports the missing kind
-	case kind == nil && apiVersion == nil:
-		return entry(spec, "hooks") != nil && entry(spec, "selector") != nil
-	case scalar(kind) == "":
-		return false
-	case group == wantGroup && slices.Contains(otherKinds, scalar(kind)):
-		return false
-	case group == wantGroup, (apiVersion == nil || report.Nearest(group, []string{wantGroup}) != "") && report.Nearest(scalar(kind), []string{Kind}) != "":
-		near := cmp.Or(report.Nearest(scalar(kind), append(otherKinds, Kind)), Kind)
-		r.Errorf(pos(kind), "kind", "did you mean `"+near+"`?", "unknown kind `%s`", shorten(scalar(kind)))
-	}
-	return false
+// decoder reads a hook spec.
+type decoder struct {
+	*strict.Reader
+	doc *Doc
+	// unsound holds the paths of hooks whose fields do not go together, overridden or not
+	unsound map[string]bool
 }
 
-// entry returns the value of a key of a mapping, or nil. Aliases are followed once: their targets are no aliases.
-func entry(n *yaml.Node, key string) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Kind == yaml.ScalarNode && n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
+func newDecoder(doc *Doc, r *strict.Reader) *decoder {
+	return &decoder{Reader: r, doc: doc, unsound: map[string]bool{}}
 }
 
-// scalar returns what a scalar says, "" for anything else.
-func scalar(n *yaml.Node) string {
-	if n != nil && n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if n != nil && n.Kind == yaml.ScalarNode {
-		return n.Value
-	}
-	return ""
-}
-
-func (d *decoder) metadata(v value) (m Metadata) {
-	for f, v := range d.fields(v, &metadataObject) {
-		switch f.Name {
+func (d *decoder) metadata(v strict.Value) (m Metadata) {
+	for field, v := range d.Fields(v, &metadataObject) {
+		switch field {
 		case "name":
-			m.Name = d.str(v)
+			m.Name = d.String(v)
 		case "labels":
-			m.Labels = d.stringMap(v)
+			m.Labels = d.StringMap(v)
 		case "annotations":
-			m.Annotations = d.stringMap(v)
+			m.Annotations = d.StringMap(v)
 		}
 	}
 	return m
 }
 
-func (d *decoder) spec(v value) (s Spec) {
-	for f, v := range d.fields(v, &specObject) {
-		switch f.Name {
+func (d *decoder) spec(v strict.Value) (s Spec) {
+	for field, v := range d.Fields(v, &specObject) {
+		switch field {
 		case "runtime":
-			s.Runtime = d.str(v)
+			s.Runtime = d.String(v)
 		case "selector":
 			s.Selector = d.selector(v)
 		case "compress":
-			s.Compress = d.boolean(v)
+			s.Compress = d.Bool(v)
 		case "archive":
-			s.Archive = d.boolean(v)
+			s.Archive = d.Bool(v)
 		case "archiveURL":
-			s.ArchiveURL = d.str(v)
+			s.ArchiveURL = d.String(v)
 		case "hooks":
 			s.Hooks = []Hook{}
-			for v := range d.items(v) {
+			for v := range d.Items(v) {
 				s.Hooks = append(s.Hooks, d.hook(v, false))
 			}
 		case "overrides":
-			for v := range d.items(v) {
+			for v := range d.Items(v) {
 				s.Overrides = append(s.Overrides, d.override(v))
 			}
 		}
@@ -181,35 +121,35 @@ func (d *decoder) spec(v value) (s Spec) {
 	return s
 }
 
-func (d *decoder) selector(v value) *Selector {
+func (d *decoder) selector(v strict.Value) *Selector {
 	s := new(Selector)
-	for f, v := range d.fields(v, &selectorObject) {
-		switch f.Name {
+	for field, v := range d.Fields(v, &selectorObject) {
+		switch field {
 		case "clusters":
-			s.Clusters = d.stringList(v)
+			s.Clusters = d.Strings(v)
 		case "names":
-			s.Names = d.stringList(v)
+			s.Names = d.Strings(v)
 		case "excludeNames":
-			s.ExcludeNames = d.stringList(v)
+			s.ExcludeNames = d.Strings(v)
 		case "roles":
-			s.Roles = d.stringList(v)
+			s.Roles = d.Strings(v)
 		case "matchLabels":
-			s.MatchLabels = d.stringMap(v)
+			s.MatchLabels = d.StringMap(v)
 		case "nodeLabels":
-			s.NodeLabels = d.stringMap(v)
+			s.NodeLabels = d.StringMap(v)
 		}
 	}
 	return s
 }
 
-func (d *decoder) override(v value) (o Override) {
-	for f, v := range d.fields(v, &overrideObject) {
-		switch f.Name {
+func (d *decoder) override(v strict.Value) (o Override) {
+	for field, v := range d.Fields(v, &overrideObject) {
+		switch field {
 		case "selector":
 			o.Selector = d.selector(v)
 		case "hooks":
 			o.Hooks = map[string]Hook{}
-			for name, v := range d.entries(v) {
+			for name, v := range d.Entries(v) {
 				o.Hooks[name] = d.hook(v, true)
 			}
 		}
@@ -218,105 +158,105 @@ func (d *decoder) override(v value) (o Override) {
 }
 
 // hook reads a hook; partial says that it stands in an override, where nothing is required.
-func (d *decoder) hook(v value, partial bool) (h Hook) {
-	fields := d.fields
+func (d *decoder) hook(v strict.Value, partial bool) (h Hook) {
+	fields := d.Fields
 	if partial {
-		fields = d.optionalFields
+		fields = d.OptionalFields
 	}
-	for f, v := range fields(v, &hookObject) {
-		switch f.Name {
+	for field, v := range fields(v, &hookObject) {
+		switch field {
 		case "name":
-			h.Name = d.str(v)
+			h.Name = d.String(v)
 		case "phase":
 			h.Phase = PhaseList{}
-			for _, p := range d.stringOrList(v) {
+			for _, p := range d.StringOrList(v) {
 				h.Phase = append(h.Phase, Phase(p))
 			}
 		case "weight":
-			h.Weight = ptr(d.integer(v))
+			h.Weight = ptr(d.Int(v))
 		case "run":
-			h.Run = ptr(d.str(v))
+			h.Run = ptr(d.String(v))
 		case "script":
-			h.Script = ptr(d.str(v))
+			h.Script = ptr(d.String(v))
 		case "source":
-			h.Source = ptr(d.str(v))
+			h.Source = ptr(d.String(v))
 		case "verify":
-			h.Verify = ptr(d.str(v))
+			h.Verify = ptr(d.String(v))
 		case "env":
-			h.Env = d.stringMap(v)
+			h.Env = d.StringMap(v)
 		case "timeout":
-			h.Timeout = ptr(d.duration(v))
+			h.Timeout = ptr(d.Duration(v))
 		case "attempts":
-			h.Attempts = ptr(d.integer(v))
+			h.Attempts = ptr(d.Int(v))
 		case "retryDelay":
-			h.RetryDelay = ptr(d.duration(v))
+			h.RetryDelay = ptr(d.Duration(v))
 		case "onDrift":
-			h.OnDrift = ptr(d.str(v))
+			h.OnDrift = ptr(d.String(v))
 		case "onFailure":
-			h.OnFailure = ptr(d.str(v))
+			h.OnFailure = ptr(d.String(v))
 		case "before":
-			h.Before = d.stringList(v)
+			h.Before = d.Strings(v)
 		case "rebootExitCodes":
 			h.RebootExitCodes = []int{}
-			for v := range d.items(v) {
-				h.RebootExitCodes = append(h.RebootExitCodes, d.integer(v))
+			for v := range d.Items(v) {
+				h.RebootExitCodes = append(h.RebootExitCodes, d.Int(v))
 			}
 		case "compress":
-			h.Compress = ptr(d.boolean(v))
+			h.Compress = ptr(d.Bool(v))
 		case "cleanup":
-			h.Cleanup = ptr(d.str(v))
+			h.Cleanup = ptr(d.String(v))
 		case "files":
 			h.Files = []File{}
-			for v := range d.items(v) {
+			for v := range d.Items(v) {
 				h.Files = append(h.Files, d.file(v))
 			}
 		case "dropIns":
 			h.DropIns = []DropIn{}
-			for v := range d.items(v) {
+			for v := range d.Items(v) {
 				h.DropIns = append(h.DropIns, d.dropIn(v))
 			}
 		case "cloudConfig":
-			h.CloudConfig = d.anyMapping(v)
+			h.CloudConfig = d.Mapping(v)
 		case "enabled":
-			h.Enabled = ptr(d.boolean(v))
+			h.Enabled = ptr(d.Bool(v))
 		}
 	}
 	return h
 }
 
-func (d *decoder) file(v value) (f File) {
-	for field, v := range d.fields(v, &fileObject) {
-		switch field.Name {
+func (d *decoder) file(v strict.Value) (f File) {
+	for field, v := range d.Fields(v, &fileObject) {
+		switch field {
 		case "path":
-			f.Path = d.str(v)
+			f.Path = d.String(v)
 		case "content":
-			f.Content = ptr(d.str(v))
+			f.Content = ptr(d.String(v))
 		case "contentBase64":
-			f.ContentBase64 = ptr(strings.Join(strings.Fields(d.str(v)), ""))
+			f.ContentBase64 = ptr(strings.Join(strings.Fields(d.String(v)), ""))
 		case "source":
-			f.Source = ptr(d.str(v))
+			f.Source = ptr(d.String(v))
 		case "url":
-			f.URL = d.stringOrList(v)
+			f.URL = d.StringOrList(v)
 		case "sha256":
-			f.SHA256 = ptr(strings.ToLower(d.str(v)))
+			f.SHA256 = ptr(strings.ToLower(d.String(v)))
 		case "secret":
-			f.Secret = ptr(d.str(v))
+			f.Secret = ptr(d.String(v))
 		case "mode":
-			f.Mode = ptr(d.str(v))
+			f.Mode = ptr(d.String(v))
 		case "owner":
-			f.Owner = ptr(d.str(v))
+			f.Owner = ptr(d.String(v))
 		}
 	}
 	return f
 }
 
-func (d *decoder) dropIn(v value) (u DropIn) {
-	for f, v := range d.fields(v, &dropInObject) {
-		switch f.Name {
+func (d *decoder) dropIn(v strict.Value) (u DropIn) {
+	for field, v := range d.Fields(v, &dropInObject) {
+		switch field {
 		case "unit":
-			u.Unit = d.str(v)
+			u.Unit = d.String(v)
 		case "content":
-			u.Content = d.str(v)
+			u.Content = d.String(v)
 		}
 	}
 	return u

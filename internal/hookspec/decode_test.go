@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // decode returns the only document of data, which must be free of mistakes.
@@ -133,8 +134,8 @@ func TestEveryFieldIsDecoded(t *testing.T) {
 			Hooks: []Hook{
 				{
 					Name: "driver", Phase: PhaseList{PreKubelet}, Weight: ptr(-400), Run: ptr("once-per-instance"), Script: ptr("#!/bin/sh\necho hi\n"),
-					Verify: ptr("nvidia-smi -L"), Env: map[string]string{"A": "580", "B": "yes"}, Timeout: ptr(Duration(90 * time.Minute)), Attempts: ptr(5),
-					RetryDelay: ptr(Duration(0)), OnFailure: ptr("continue"), Before: []string{"containerd.service"}, RebootExitCodes: []int{100, 255},
+					Verify: ptr("nvidia-smi -L"), Env: map[string]string{"A": "580", "B": "yes"}, Timeout: ptr(90 * time.Minute), Attempts: ptr(5),
+					RetryDelay: ptr(time.Duration(0)), OnFailure: ptr("continue"), Before: []string{"containerd.service"}, RebootExitCodes: []int{100, 255},
 					Compress: ptr(false), Cleanup: ptr("on-success"),
 					Files: []File{
 						{Path: "/etc/a", Content: ptr("a\n"), Mode: ptr("0600"), Owner: ptr("app:app")},
@@ -265,7 +266,7 @@ func TestJSONIsReadAsItIs(t *testing.T) {
 	d := decode(t, "-", "{\r\n\t\"apiVersion\": \"kopshook.dev/v1alpha1\",\n\t\"kind\":\"InstanceGroupHooks\",\"metadata\":{\"name\":\"a\"},\n"+
 		"\t\"spec\": {\"selector\": {}, \"hooks\": [\n\t\t{\"name\": \"a\", \"weight\": -5, \"enabled\": true, \"timeout\": \"90s\",\n\t\t \"script\": \"#!\\/bin\\/sh\\necho \\ud83d\\ude00\\u2028\\u003c\"}]}}")
 	h := d.Spec.Spec.Hooks[0]
-	want := Hook{Name: "a", Weight: ptr(-5), Enabled: ptr(true), Timeout: ptr(Duration(90 * time.Second)), Script: ptr("#!/bin/sh\necho \U0001f600\u2028<")}
+	want := Hook{Name: "a", Weight: ptr(-5), Enabled: ptr(true), Timeout: ptr(90 * time.Second), Script: ptr("#!/bin/sh\necho \U0001f600\u2028<")}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Error(diff)
 	}
@@ -349,7 +350,7 @@ func TestInputIsBounded(t *testing.T) {
 		{"a merge of itself", spec("  - &a {<<: *a}\n"), "alias *a stands inside its own anchor"},
 		{"deep nesting", spec(deep), "values are nested more than 64 deep"},
 		{"deeper nesting than the parser takes", "a: " + strings.Repeat("[", 20000), "the file is not YAML: exceeded max depth of 10000"},
-		{"a huge file", strings.Repeat("#", maxSize+1), "the file is larger than 10 MiB"},
+		{"a huge file", strings.Repeat("#", strict.MaxSize+1), "the file is larger than 10 MiB"},
 		{"binary", "\x7fELF\x02\x01\x01\x00\xff\xfe", "the file is not text in UTF-8"},
 		{"UTF-16", "\xff\xfea\x00:\x00", "the file is not text in UTF-8"},
 		{"NUL", "a: \x00", "YAML takes no control characters"},
@@ -363,7 +364,7 @@ func TestInputIsBounded(t *testing.T) {
 				t.Errorf("got %+v", r.Findings)
 			}
 			r = report.Report{}
-			if roots := ReadYAML("a.yaml", []byte(test.data), &r); len(roots) > 0 || len(r.Findings) != 1 || r.Findings[0].Message != test.want {
+			if roots := strict.ReadYAML("a.yaml", []byte(test.data), &r); len(roots) > 0 || len(r.Findings) != 1 || r.Findings[0].Message != test.want {
 				t.Errorf("read as any YAML: %d documents, %+v", len(roots), r.Findings)
 			}
 		})
@@ -385,7 +386,7 @@ func TestBoundsOfAliasesAndNesting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for n, want := range map[int]int{c.bound: 0, c.bound + 1: 1} {
 				var any, ours report.Report
-				ReadYAML("a.yaml", []byte(c.text(n)), &any)
+				strict.ReadYAML("a.yaml", []byte(c.text(n)), &any)
 				Decode("a.yaml", []byte("kind: "+Kind+"\napiVersion: "+APIVersion+"\nx:\n  "+strings.ReplaceAll(strings.TrimSpace(c.text(n-map[string]int{"nesting": 1}[name])), "\n", "\n  ")+"\n"), &ours)
 				for how, r := range map[string]report.Report{"any": any, "ours": ours} {
 					said := 0

@@ -13,6 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // The table of fields and the Go types cannot drift apart.
@@ -21,39 +22,39 @@ func TestTableHoldsEveryFieldOfTheTypes(t *testing.T) {
 		"document": InstanceGroupHooks{}, "metadata": Metadata{}, "spec": Spec{}, "selector": Selector{},
 		"hook": Hook{}, "file": File{}, "dropIn": DropIn{}, "override": Override{},
 	}
-	types := map[reflect.Type]Type{
-		reflect.TypeFor[string]():            String,
-		reflect.TypeFor[*string]():           String,
-		reflect.TypeFor[PhaseList]():         StringOrList,
-		reflect.TypeFor[URLList]():           StringOrList,
-		reflect.TypeFor[[]string]():          StringList,
-		reflect.TypeFor[map[string]string](): StringMap,
-		reflect.TypeFor[*int]():              Integer,
-		reflect.TypeFor[[]int]():             IntegerList,
-		reflect.TypeFor[bool]():              Boolean,
-		reflect.TypeFor[*bool]():             Boolean,
-		reflect.TypeFor[*Duration]():         Span,
-		reflect.TypeFor[*yaml.Node]():        AnyMapping,
-		reflect.TypeFor[Metadata]():          OneObject,
-		reflect.TypeFor[Spec]():              OneObject,
-		reflect.TypeFor[*Selector]():         OneObject,
-		reflect.TypeFor[[]Hook]():            ObjectList,
-		reflect.TypeFor[[]File]():            ObjectList,
-		reflect.TypeFor[[]DropIn]():          ObjectList,
-		reflect.TypeFor[[]Override]():        ObjectList,
-		reflect.TypeFor[map[string]Hook]():   ObjectsByName,
+	types := map[reflect.Type]strict.Type{
+		reflect.TypeFor[string]():            strict.String,
+		reflect.TypeFor[*string]():           strict.String,
+		reflect.TypeFor[PhaseList]():         strict.StringOrList,
+		reflect.TypeFor[URLList]():           strict.StringOrList,
+		reflect.TypeFor[[]string]():          strict.StringList,
+		reflect.TypeFor[map[string]string](): strict.StringMap,
+		reflect.TypeFor[*int]():              strict.Integer,
+		reflect.TypeFor[[]int]():             strict.IntegerList,
+		reflect.TypeFor[bool]():              strict.Boolean,
+		reflect.TypeFor[*bool]():             strict.Boolean,
+		reflect.TypeFor[*time.Duration]():    strict.Span,
+		reflect.TypeFor[*yaml.Node]():        strict.AnyMapping,
+		reflect.TypeFor[Metadata]():          strict.OneObject,
+		reflect.TypeFor[Spec]():              strict.OneObject,
+		reflect.TypeFor[*Selector]():         strict.OneObject,
+		reflect.TypeFor[[]Hook]():            strict.ObjectList,
+		reflect.TypeFor[[]File]():            strict.ObjectList,
+		reflect.TypeFor[[]DropIn]():          strict.ObjectList,
+		reflect.TypeFor[[]Override]():        strict.ObjectList,
+		reflect.TypeFor[map[string]Hook]():   strict.ObjectsByName,
 	}
 	if len(Objects()) != len(goTypes) {
 		t.Errorf("%d objects, %d types", len(Objects()), len(goTypes))
 	}
 	for _, o := range Objects() {
 		goType := reflect.TypeOf(goTypes[o.Name])
-		want := map[string]Type{}
+		want := map[string]strict.Type{}
 		for i := range goType.NumField() {
 			f := goType.Field(i)
 			want[f.Tag.Get("yaml")] = types[f.Type]
 		}
-		got := map[string]Type{}
+		got := map[string]strict.Type{}
 		for _, f := range o.Fields {
 			got[f.Name] = f.Type
 		}
@@ -76,13 +77,13 @@ func TestTableIsSound(t *testing.T) {
 			if !strings.HasSuffix(f.Doc, ".") {
 				t.Errorf("%s: doc %q is no sentence", name, f.Doc)
 			}
-			if (f.Of != nil) != slices.Contains([]Type{OneObject, ObjectList, ObjectsByName}, f.Type) {
+			if (f.Of != nil) != slices.Contains([]strict.Type{strict.OneObject, strict.ObjectList, strict.ObjectsByName}, f.Type) {
 				t.Errorf("%s: type %s, of %v", name, f.Type, f.Of)
 			}
 			if (f.Pattern == "") != (f.Says == "") {
 				t.Errorf("%s: a pattern needs words", name)
 			}
-			if (f.Type == Integer || f.Type == IntegerList || f.Type == Span) && f.Max <= f.Min {
+			if (f.Type == strict.Integer || f.Type == strict.IntegerList || f.Type == strict.Span) && f.Max <= f.Min {
 				t.Errorf("%s: no bounds", name)
 			}
 			for _, also := range f.Also {
@@ -109,7 +110,7 @@ func TestTableIsSound(t *testing.T) {
 	}
 }
 
-func checkDefault(t *testing.T, name string, f *Field, value string) {
+func checkDefault(t *testing.T, name string, f *strict.Field, value string) {
 	t.Helper()
 	if value == "" {
 		return
@@ -119,15 +120,15 @@ func checkDefault(t *testing.T, name string, f *Field, value string) {
 		t.Fatal(err)
 	}
 	said := n.Content[0].Value
-	ok := f.matches(said) && (len(f.Enum) == 0 || slices.Contains(f.Enum, said))
+	ok := f.Matches(said) && (len(f.Enum) == 0 || slices.Contains(f.Enum, said))
 	switch f.Type {
-	case Integer:
+	case strict.Integer:
 		i, err := strconv.Atoi(said)
 		ok = err == nil && i >= f.Min && i <= f.Max
-	case Span:
+	case strict.Span:
 		d, err := time.ParseDuration(said)
 		ok = err == nil && d >= time.Duration(f.Min)*time.Second && d <= time.Duration(f.Max)*time.Second
-	case Boolean:
+	case strict.Boolean:
 		ok = said == "true" || said == "false"
 	}
 	if !ok {

@@ -3,6 +3,8 @@ package hookspec
 import (
 	"maps"
 	"reflect"
+
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // override changes h as the override's hook o at path p says: a field that is given replaces the hook's, env is merged
@@ -10,7 +12,7 @@ import (
 // each key of env, the path of the mapping that gave it.
 func (d *Doc) override(h *Hook, origin map[string]string, p string, o *Hook) {
 	for _, f := range hookObject.Fields {
-		if f.Name != "env" && d.given(join(p, f.Name)) {
+		if f.Name != "env" && d.Given(strict.Join(p, f.Name)) {
 			origin[f.Name] = p
 		}
 	}
@@ -36,7 +38,7 @@ func (d *Doc) override(h *Hook, origin map[string]string, p string, o *Hook) {
 			}
 		}
 		for name := range o.Env {
-			origin[join("env", name)] = p
+			origin[strict.Join("env", name)] = p
 		}
 	} else {
 		h.Env = before
@@ -46,7 +48,7 @@ func (d *Doc) override(h *Hook, origin map[string]string, p string, o *Hook) {
 // fieldPath returns the path of a field ("script", "files[0].mode", "env.DRIVER") of the hook at p: where an override
 // gave it, that of the override's.
 func fieldPath(p string, origin map[string]string, field string) string {
-	for f := field; f != ""; f = parent(f) {
+	for f := field; f != ""; f = strict.Parent(f) {
 		if by, ok := origin[f]; ok {
 			return by + "." + field
 		}

@@ -69,7 +69,7 @@ func compressEdit(data []byte, d *Doc, path string, given bool) edit {
 
 // archiveEdit finds the place: behind the line of spec, or, between braces, before the selector, which all specs have.
 func archiveEdit(data []byte, d *Doc) edit {
-	if d.given("spec.archive") {
+	if d.Given("spec.archive") {
 		return valueEdit(data, d.Pos("spec.archive"))
 	}
 	selector := offset(data, d.KeyPos("spec.selector"))

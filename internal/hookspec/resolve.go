@@ -11,6 +11,7 @@ import (
 
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // Resolved is one hook for one instance group: overrides applied, one phase, all defaults set. What it points to
@@ -87,14 +88,14 @@ func (d *Doc) resolve(g Group) (out []Resolved, changed []changedHook) {
 		for j := range d.Spec.Spec.Overrides {
 			o := &d.Spec.Spec.Overrides[j]
 			if by, ok := o.Hooks[h.Name]; ok && o.Selector.Matches(g) {
-				d.override(&h, origin, join(item("spec.overrides", j)+".hooks", h.Name), &by)
+				d.override(&h, origin, strict.Join(strict.Item("spec.overrides", j)+".hooks", h.Name), &by)
 				applied = append(applied, j)
 			}
 		}
 		if h.Enabled != nil && !*h.Enabled {
 			continue
 		}
-		p := item("spec.hooks", i)
+		p := strict.Item("spec.hooks", i)
 		if len(applied) > 1 {
 			changed = append(changed, changedHook{h, p, origin})
 		}
@@ -128,9 +129,9 @@ func (d *Doc) inPhase(h *Hook, phase Phase) generator.Hook {
 		n, _ := strconv.Atoi(hookObject.Field(field).DefaultFor(phase))
 		return n
 	}
-	span := func(field string, said *Duration) time.Duration {
+	span := func(field string, said *time.Duration) time.Duration {
 		if said != nil {
-			return time.Duration(*said)
+			return *said
 		}
 		t, _ := time.ParseDuration(hookObject.Field(field).DefaultFor(phase))
 		return t
@@ -218,7 +219,7 @@ func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 		hooks, changed := d.resolve(g)
 		for _, c := range changed {
 			var found report.Report
-			newDecoder(d, &found).checkTogether(&c.hook, c.path, c.origin)
+			newDecoder(d, strict.NewReader(d.Document, Objects(), &found)).checkTogether(&c.hook, c.path, c.origin)
 			for _, f := range found.Findings {
 				addOnce(r, f)
 			}
@@ -275,7 +276,7 @@ func checkConflicts(hooks []Resolved, g Group, r *report.Report) {
 		}
 		names[h.Name] = h
 		for j, f := range h.Files {
-			field := item("files", j) + ".path"
+			field := strict.Item("files", j) + ".path"
 			if other := files[f.Path]; other.byAnother(h) {
 				conflict(r, h.Pos(field), h.FieldPath(field), "place it with one of the two hooks, or let their selectors exclude each other",
 					"file %q is placed by two hooks of instance group `%s`, `%s` and `%s` (%s)", f.Path, g.Name, h.Name, other.Name, other.pos)

@@ -1,13 +1,13 @@
-// Package hookspec is the hook spec: its types, strict decoding with positions, validation, selection and overrides.
+// Package hookspec is the hook spec: its fields and types, validation, selection and overrides.
 package hookspec
 
 import (
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // APIVersion and Kind of a hook spec document.
@@ -15,6 +15,12 @@ const (
 	APIVersion = "kopshook.dev/v1alpha1"
 	Kind       = "InstanceGroupHooks"
 )
+
+// Doc is one hook spec document and where it stands.
+type Doc struct {
+	*strict.Document
+	Spec InstanceGroupHooks
+}
 
 // InstanceGroupHooks is one hook spec document.
 type InstanceGroupHooks struct {
@@ -91,9 +97,9 @@ type Hook struct {
 	Source          *string           `yaml:"source"`
 	Verify          *string           `yaml:"verify"`
 	Env             map[string]string `yaml:"env"`
-	Timeout         *Duration         `yaml:"timeout"`
+	Timeout         *time.Duration    `yaml:"timeout"`
 	Attempts        *int              `yaml:"attempts"`
-	RetryDelay      *Duration         `yaml:"retryDelay"`
+	RetryDelay      *time.Duration    `yaml:"retryDelay"`
 	OnFailure       *string           `yaml:"onFailure"` // block | continue
 	OnDrift         *string           `yaml:"onDrift"`   // report | run
 	Before          []string          `yaml:"before"`
@@ -145,18 +151,3 @@ type PhaseList []Phase
 
 // URLList is one URL or several mirrors of the same file.
 type URLList []string
-
-// Duration is a Go duration of whole seconds ("90s", "20m", "1h30m").
-type Duration time.Duration
-
-// String is the shortest form: "20m", not "20m0s".
-func (d Duration) String() string {
-	s := time.Duration(d).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}

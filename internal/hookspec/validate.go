@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // ReservedNames are kept for units and files of kopshook itself: no hook may have one of them.
@@ -17,22 +18,22 @@ var ReservedNames = []string{"archive", "gate", "runtime", "run"}
 func (d *decoder) validate() {
 	spec := &d.doc.Spec.Spec
 	d.checkSelector("spec.selector", spec.Selector)
-	if spec.ArchiveURL != "" && !spec.Archive && !d.bad["spec.archive"] {
-		d.keyErrorf("spec.archiveURL", "add `archive: true`", "`archiveURL` goes only with `archive: true`")
+	if spec.ArchiveURL != "" && !spec.Archive && !d.Bad("spec.archive") {
+		d.KeyErrorf("spec.archiveURL", "add `archive: true`", "`archiveURL` goes only with `archive: true`")
 	}
 	d.checkNames()
 	for i := range spec.Hooks {
-		p := item("spec.hooks", i)
+		p := strict.Item("spec.hooks", i)
 		d.checkHook(p, &spec.Hooks[i], spec.Hooks[i].phases())
-		before := len(d.r.Findings)
+		before := len(d.Report.Findings)
 		d.checkTogether(&spec.Hooks[i], p, nil)
-		d.unsound[p] = len(d.r.Findings) > before
+		d.unsound[p] = len(d.Report.Findings) > before
 	}
 	for i, o := range spec.Overrides {
-		p := item("spec.overrides", i)
+		p := strict.Item("spec.overrides", i)
 		d.checkSelector(p+".selector", o.Selector)
 		for _, name := range slices.Sorted(maps.Keys(o.Hooks)) {
-			d.checkOverride(join(p+".hooks", name), name, o.Hooks[name])
+			d.checkOverride(strict.Join(p+".hooks", name), name, o.Hooks[name])
 		}
 	}
 }
@@ -45,37 +46,37 @@ func (d *decoder) checkSelector(p string, s *Selector) {
 		field string
 		globs []string
 	}{{"clusters", s.Clusters}, {"names", s.Names}, {"excludeNames", s.ExcludeNames}} {
-		d.checkGlobs(p+"."+list.field, list.field, list.globs)
+		checkGlobs(d.Reader, p+"."+list.field, list.field, list.globs)
 	}
-	d.checkEmpty(p+".roles", "roles", s.Roles)
+	checkEmpty(d.Reader, p+".roles", "roles", s.Roles)
 }
 
 // checkGlobs sees to it that each item of the list at p is a glob, as path.Match takes it, and that there is one.
-func (d *decoder) checkGlobs(p, field string, globs []string) {
+func checkGlobs(d *strict.Reader, p, field string, globs []string) {
 	for i, glob := range globs {
-		at := item(p, i)
-		if d.bad[at] {
+		at := strict.Item(p, i)
+		if d.Bad(at) {
 			continue
 		}
 		_, err := path.Match(glob, "")
 		switch {
 		case glob == "":
-			d.errorf(at, "", "`%s[%d]` is empty", field, i)
+			d.Errorf(at, "", "`%s[%d]` is empty", field, i)
 		case strings.ContainsAny(glob, "{},"):
-			d.errorf(at, "globs know *, ?, [a-z] and [^a-z]; write one item for each name", "`%s[%d]` is %q, which no name matches", field, i, glob)
+			d.Errorf(at, "globs know *, ?, [a-z] and [^a-z]; write one item for each name", "`%s[%d]` is %q, which no name matches", field, i, glob)
 		case strings.Contains(glob, "[!"):
-			d.errorf(at, "write [^...] for any other character", "`%s[%d]` is %q; a glob negates with ^", field, i, glob)
+			d.Errorf(at, "write [^...] for any other character", "`%s[%d]` is %q; a glob negates with ^", field, i, glob)
 		case err != nil:
-			d.errorf(at, "globs know *, ?, [a-z] and [^a-z]", "`%s[%d]` is %q, which is no glob", field, i, shorten(glob))
+			d.Errorf(at, "globs know *, ?, [a-z] and [^a-z]", "`%s[%d]` is %q, which is no glob", field, i, strict.Shorten(glob))
 		}
 	}
-	d.checkEmpty(p, field, globs)
+	checkEmpty(d, p, field, globs)
 }
 
 // checkEmpty refuses an empty list in a selector: some would take it for "none", others for "all".
-func (d *decoder) checkEmpty(p, field string, list []string) {
-	if d.doc.given(p) && len(list) == 0 && !d.bad[p] {
-		d.errorf(p, "remove it, or name something", "`%s` is an empty list", field)
+func checkEmpty(d *strict.Reader, p, field string, list []string) {
+	if d.Given(p) && len(list) == 0 && !d.Bad(p) {
+		d.Errorf(p, "remove it, or name something", "`%s` is an empty list", field)
 	}
 }
 
@@ -84,19 +85,19 @@ func (d *decoder) checkNames() {
 	first := map[string]string{} // expanded name -> path
 	for i := range d.doc.Spec.Spec.Hooks {
 		h := &d.doc.Spec.Spec.Hooks[i]
-		p := item("spec.hooks", i) + ".name"
-		if h.Name == "" || d.bad[p] {
+		p := strict.Item("spec.hooks", i) + ".name"
+		if h.Name == "" || d.Bad(p) {
 			continue
 		}
 		for _, phase := range h.phases() {
 			name := h.nameIn(phase)
 			switch other, twice := first[name]; {
 			case slices.Contains(ReservedNames, name):
-				d.errorf(p, "choose another name", "`name` is %q, which kopshook keeps for itself", name)
+				d.Errorf(p, "choose another name", "`name` is %q, which kopshook keeps for itself", name)
 			case twice && other != p:
-				d.errorf(p, "rename one of the two", "hook `%s` is there twice, first in line %d", name, d.doc.Pos(other).Line)
+				d.Errorf(p, "rename one of the two", "hook `%s` is there twice, first in line %d", name, d.doc.Pos(other).Line)
 			case len(name) > 63:
-				d.errorf(p, "choose a shorter name", "with its phase the hook is called %q, which is longer than 63 characters", name)
+				d.Errorf(p, "choose a shorter name", "with its phase the hook is called %q, which is longer than 63 characters", name)
 			default:
 				first[name] = p
 				continue
@@ -110,22 +111,22 @@ func (d *decoder) checkNames() {
 func (d *decoder) checkHook(p string, h *Hook, phases []Phase) {
 	d.checkPhases(p, phases)
 	d.checkMatrix(p, phases)
-	if h.Script != nil && !d.bad[p+".script"] {
-		d.checkScript(p+".script", "script", *h.Script)
+	if h.Script != nil && !d.Bad(p+".script") {
+		checkScript(d.Reader, p+".script", "script", *h.Script)
 	}
-	if h.Verify != nil && !d.bad[p+".verify"] {
+	if h.Verify != nil && !d.Bad(p+".verify") {
 		d.checkVerify(p+".verify", *h.Verify)
 	}
-	if h.Source != nil && !d.bad[p+".source"] {
-		d.checkSource(p+".source", *h.Source, "script")
+	if h.Source != nil && !d.Bad(p+".source") {
+		checkSource(d.Reader, p+".source", *h.Source, "script")
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
-		d.checkEnv(join(p+".env", name), name, h.Env[name])
+		checkEnv(d.Reader, strict.Join(p+".env", name), name, h.Env[name])
 	}
 	d.checkBefore(p+".before", h.Before)
 	for i, code := range h.RebootExitCodes {
-		if at := item(p+".rebootExitCodes", i); slices.Contains(h.RebootExitCodes[:i], code) && !d.bad[at] {
-			d.errorf(at, "remove it", "exit code %d is there twice", code)
+		if at := strict.Item(p+".rebootExitCodes", i); slices.Contains(h.RebootExitCodes[:i], code) && !d.Bad(at) {
+			d.Errorf(at, "remove it", "exit code %d is there twice", code)
 		}
 	}
 	d.checkFiles(p+".files", h.Files)
@@ -135,8 +136,8 @@ func (d *decoder) checkHook(p string, h *Hook, phases []Phase) {
 
 func (d *decoder) checkPhases(p string, phases []Phase) {
 	for i, phase := range phases {
-		if at := item(p+".phase", i); slices.Contains(phases[:i], phase) && d.doc.given(at) && !d.bad[at] {
-			d.errorf(at, "remove it", "phase `%s` is there twice", phase)
+		if at := strict.Item(p+".phase", i); slices.Contains(phases[:i], phase) && d.Given(at) && !d.Bad(at) {
+			d.Errorf(at, "remove it", "phase `%s` is there twice", phase)
 		}
 	}
 }
@@ -145,20 +146,20 @@ func (d *decoder) checkPhases(p string, phases []Phase) {
 func (d *decoder) checkMatrix(p string, phases []Phase) {
 	for i := range hookObject.Fields {
 		f := &hookObject.Fields[i]
-		at := join(p, f.Name)
-		if !d.doc.given(at) {
+		at := strict.Join(p, f.Name)
+		if !d.Given(at) {
 			continue
 		}
 		for _, phase := range phases {
 			refused := f.Refused(phase)
-			if refused == nil || refused.Except != "" && d.doc.places[at].scalar == refused.Except {
+			if refused == nil || refused.Except != "" && d.doc.Scalar(at) == refused.Except {
 				continue
 			}
 			what := "`" + f.Name + "`"
-			if refused.Except != "" && !d.bad[at] {
-				what = fmt.Sprintf("`%s: %s`", f.Name, d.doc.places[at].scalar)
+			if refused.Except != "" && !d.Bad(at) {
+				what = fmt.Sprintf("`%s: %s`", f.Name, d.doc.Scalar(at))
 			}
-			d.keyErrorf(at, refused.Remedy, "%s does not go with phase `%s`: %s", what, phase, refused.Why)
+			d.KeyErrorf(at, refused.Remedy, "%s does not go with phase `%s`: %s", what, phase, refused.Why)
 			break
 		}
 	}
@@ -168,51 +169,40 @@ func (d *decoder) checkMatrix(p string, phases []Phase) {
 func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	at := func(field string) string { return fieldPath(p, origin, field) }
 	if h.Script != nil && h.Source != nil {
-		d.keyErrorf(at("source"), "keep one of them", "`script` and `source` are both given")
+		d.KeyErrorf(at("source"), "keep one of them", "`script` and `source` are both given")
 	}
-	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.bad[p] && !d.unknownIn(p, &hookObject) {
-		d.errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
+	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.Bad(p) && !d.HasUnknown(p, &hookObject) {
+		d.Errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
 	}
 	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run != oncePerInstance {
-		d.errorf(at("cleanup"), "remove `cleanup`, or `run: "+*h.Run+"`", "`cleanup: on-success` does not go with `run: %s`: the next boot needs the script again", *h.Run)
+		d.Errorf(at("cleanup"), "remove `cleanup`, or `run: "+*h.Run+"`", "`cleanup: on-success` does not go with `run: %s`: the next boot needs the script again", *h.Run)
 	}
 	if h.OnDrift != nil && *h.OnDrift == onDriftRun && h.Verify == nil && slices.Contains(h.phases(), Daemon) {
-		d.errorf(at("onDrift"), "add verify, or remove onDrift", "`onDrift: run` does not go without verify, which says when the hook has to run again")
+		d.Errorf(at("onDrift"), "add verify, or remove onDrift", "`onDrift: run` does not go without verify, which says when the hook has to run again")
 	}
 	if h.Run != nil && *h.Run == oncePerImage {
 		for _, phase := range h.phases() {
 			if slices.Contains(notGatingUp, phase) {
-				d.errorf(at("run"), "choose phase: pre-nodeup or pre-kubelet, or run: once-per-instance", "`run: once-per-image` does not go with phase `%s`: an image that is being made does not come so far", phase)
+				d.Errorf(at("run"), "choose phase: pre-nodeup or pre-kubelet, or run: once-per-instance", "`run: once-per-image` does not go with phase `%s`: an image that is being made does not come so far", phase)
 				break
 			}
 		}
 		for i := range h.Files {
 			if h.Files[i].Secret != nil {
-				d.keyErrorf(item(at("files"), i)+".secret", "choose run: every-boot", "`secret` does not go with `run: once-per-image`: it would be in the image")
+				d.KeyErrorf(strict.Item(at("files"), i)+".secret", "choose run: every-boot", "`secret` does not go with `run: once-per-image`: it would be in the image")
 			}
 		}
 		if h.hasCloudConfig() {
-			d.keyErrorf(at("cloudConfig"), "put it into a hook of its own", "`cloudConfig` does not go with `run: once-per-image`: cloud-init applies it on each machine")
+			d.KeyErrorf(at("cloudConfig"), "put it into a hook of its own", "`cloudConfig` does not go with `run: once-per-image`: cloud-init applies it on each machine")
 		}
 	}
 	const twice = "`%s` does not go with several phases: it would be there twice"
 	if len(h.phases()) > 1 && len(h.DropIns) > 0 {
-		d.keyErrorf(at("dropIns"), "put it into a hook of its own", twice, "dropIns")
+		d.KeyErrorf(at("dropIns"), "put it into a hook of its own", twice, "dropIns")
 	}
 	if len(h.phases()) > 1 && h.hasCloudConfig() {
-		d.keyErrorf(at("cloudConfig"), "put it into a hook of its own", twice, "cloudConfig")
+		d.KeyErrorf(at("cloudConfig"), "put it into a hook of its own", twice, "cloudConfig")
 	}
-}
-
-// unknownIn says whether the object at p has an unknown key: most likely it is what seems to be missing.
-func (d *decoder) unknownIn(p string, o *Object) bool {
-	for bad := range d.bad {
-		rest, ok := strings.CutPrefix(bad, p+".")
-		if ok && !strings.ContainsAny(rest, ".[") && o.Field(rest) == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // checkOverride checks the fields that an override gives the hook called name, and the hook that it makes.
@@ -224,20 +214,20 @@ func (d *decoder) checkOverride(p, name string, o Hook) {
 		h := &d.doc.Spec.Spec.Hooks[i]
 		names = append(names, h.Name)
 		if h.Name == name {
-			base, basePath = h, item("spec.hooks", i)
+			base, basePath = h, strict.Item("spec.hooks", i)
 		}
 	}
 	if base == nil {
-		remedy := "the hooks of this spec are " + enumerate(names, "and")
+		remedy := "the hooks of this spec are " + strict.Enumerate(names, "and")
 		if near := report.Nearest(name, names); near != "" {
 			remedy = "did you mean `" + near + "`?"
 		}
-		d.keyErrorf(p, remedy, "there is no hook %s to override", quoteKey(name))
+		d.KeyErrorf(p, remedy, "there is no hook %s to override", strict.QuoteKey(name))
 		return
 	}
 	for _, field := range []string{"name", "phase"} {
-		if at := p + "." + field; d.doc.given(at) {
-			d.keyErrorf(at, "make it a hook of its own, with `enabled: false` here", "`%s` cannot be overridden", field)
+		if at := p + "." + field; d.Given(at) {
+			d.KeyErrorf(at, "make it a hook of its own, with `enabled: false` here", "`%s` cannot be overridden", field)
 		}
 	}
 	o.Phase = nil

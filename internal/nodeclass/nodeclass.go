@@ -9,8 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // Kind of the objects. Their version is any of the group's.
@@ -38,7 +38,7 @@ func Decode(file string, data []byte, r *report.Report) []*Class {
 	}
 	var classes []*Class
 	var ignored report.Report // a file that cannot be read is for others to report
-	for _, root := range hookspec.ReadYAML(file, data, &ignored) {
+	for _, root := range strict.ReadYAML(file, data, &ignored) {
 		for _, n := range objects(root) {
 			if text(n, "kind") != Kind || !strings.HasPrefix(text(n, "apiVersion"), group) {
 				continue

@@ -16,6 +16,7 @@ import (
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/schema"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 type mapping = map[string]any
@@ -44,22 +45,22 @@ var free = map[string]any{
 }
 
 // values of a field that are not its default: a new field has some without anybody writing them here.
-func values(object string, f *hookspec.Field) []any {
+func values(object string, f *strict.Field) []any {
 	if v, ok := free[object+"."+f.Name]; ok {
 		return []any{v}
 	}
 	switch f.Type {
-	case hookspec.Boolean:
+	case strict.Boolean:
 		return []any{f.Default != "true"}
-	case hookspec.Integer:
+	case strict.Integer:
 		return []any{f.Min, f.Max}
-	case hookspec.IntegerList:
+	case strict.IntegerList:
 		return []any{[]int{f.Min}}
-	case hookspec.Span:
+	case strict.Span:
 		return []any{fmt.Sprintf("%ds", f.Min+1)}
-	case hookspec.StringList:
+	case strict.StringList:
 		return []any{[]string{"text"}}
-	case hookspec.StringMap:
+	case strict.StringMap:
 		return []any{mapping{"key": "text"}}
 	}
 	if len(f.Enum) == 0 {
@@ -195,7 +196,7 @@ func TestEveryFieldReachesTheNode(t *testing.T) {
 	}
 }
 
-func follow(t *testing.T, object string, f *hookspec.Field, v any) {
+func follow(t *testing.T, object string, f *strict.Field, v any) {
 	if object == "file" && f.Name == "content" {
 		v = "b"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // Reference returns the page docs/spec.md, made from the same table as decoding, defaults and the schema.
@@ -45,7 +46,7 @@ func matrix() string {
 	return b.String()
 }
 
-func whatPhaseTakes(f *hookspec.Field, phase hookspec.Phase) string {
+func whatPhaseTakes(f *strict.Field, phase hookspec.Phase) string {
 	refused := f.Refused(phase)
 	switch {
 	case refused == nil:
@@ -78,7 +79,7 @@ underline mistakes. Keep the schema in the folder of the specs:
 A schema cannot say everything: ` + "`kopshook lint`" + ` has the last word.
 `
 
-func holds(f *hookspec.Field) string {
+func holds(f *strict.Field) string {
 	s := string(f.Type)
 	if f.Of != nil {
 		s = fmt.Sprintf("[%s](#%s)", s, strings.ToLower(f.Of.Name))
@@ -88,7 +89,7 @@ func holds(f *hookspec.Field) string {
 	}
 	if f.Min != 0 || f.Max != 0 {
 		unit := ""
-		if f.Type == hookspec.Span {
+		if f.Type == strict.Span {
 			unit = " s"
 		}
 		s += fmt.Sprintf(", %d to %d%s", f.Min, f.Max, unit)
@@ -96,7 +97,7 @@ func holds(f *hookspec.Field) string {
 	return cell(s)
 }
 
-func defaults(f *hookspec.Field) string {
+func defaults(f *strict.Field) string {
 	if f.Required {
 		return "required"
 	}
@@ -111,7 +112,7 @@ func defaults(f *hookspec.Field) string {
 }
 
 // meaning is the field's doc, what its text must be, and the phases that do not take it.
-func meaning(f *hookspec.Field) string {
+func meaning(f *strict.Field) string {
 	s := f.Doc
 	if f.Says != "" {
 		s += " Must be " + f.Says + "."

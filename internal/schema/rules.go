@@ -3,6 +3,7 @@ package schema
 import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // Patterns of texts. Where the decoder is stricter than a pattern can be, they let pass what it may take.
@@ -24,7 +25,7 @@ const (
 )
 
 // addRules adds what the table of fields does not say.
-func addRules(definitions node, objects []*hookspec.Object) {
+func addRules(definitions node, objects []*strict.Object) {
 	for _, name := range []string{"clusters", "names", "excludeNames"} {
 		list := property(definitions, "selector", name)
 		list["minItems"] = 1
@@ -103,7 +104,7 @@ func addRules(definitions node, objects []*hookspec.Object) {
 }
 
 // phaseRules refuse the fields that do not go with a phase.
-func phaseRules(objects []*hookspec.Object) []any {
+func phaseRules(objects []*strict.Object) []any {
 	var rules []any
 	for _, o := range objects {
 		if o.Name != "hook" {

@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 // ID names the schema of apiVersion v1alpha1. It is a name, not an address to fetch: `kopshook schema` prints the schema.
@@ -54,8 +55,8 @@ func document() node {
 // partialHook is a hook in an override: nothing is required, and it has neither name nor phase.
 const partialHook = "hookOverride"
 
-func without(fields []hookspec.Field, names ...string) []hookspec.Field {
-	var kept []hookspec.Field
+func without(fields []strict.Field, names ...string) []strict.Field {
+	var kept []strict.Field
 	for _, f := range fields {
 		if !slices.Contains(names, f.Name) {
 			kept = append(kept, f)
@@ -65,7 +66,7 @@ func without(fields []hookspec.Field, names ...string) []hookspec.Field {
 }
 
 // object is the schema of a mapping with known keys.
-func object(o *hookspec.Object, fields []hookspec.Field, complete bool) node {
+func object(o *strict.Object, fields []strict.Field, complete bool) node {
 	properties := node{}
 	var required []string
 	for i := range fields {
@@ -82,7 +83,7 @@ func object(o *hookspec.Object, fields []hookspec.Field, complete bool) node {
 }
 
 // field is the schema of a field's value.
-func field(f *hookspec.Field) node {
+func field(f *strict.Field) node {
 	n := ofType(f)
 	n["description"] = describe(f)
 	if f.Default != "" {
@@ -91,7 +92,7 @@ func field(f *hookspec.Field) node {
 	return n
 }
 
-func ofType(f *hookspec.Field) node {
+func ofType(f *strict.Field) node {
 	text := node{"type": "string"}
 	if len(f.Enum) > 0 {
 		text["enum"] = f.Enum
@@ -105,28 +106,28 @@ func ofType(f *hookspec.Field) node {
 	}
 	number := node{"type": "integer", "minimum": f.Min, "maximum": f.Max}
 	switch f.Type {
-	case hookspec.StringOrList:
+	case strict.StringOrList:
 		list := node{"type": "array", "items": text, "minItems": 1}
 		return node{"anyOf": []any{text, list}}
-	case hookspec.StringList:
+	case strict.StringList:
 		return node{"type": "array", "items": text}
-	case hookspec.StringMap:
+	case strict.StringMap:
 		return node{"type": "object", "additionalProperties": text}
-	case hookspec.Integer:
+	case strict.Integer:
 		return number
-	case hookspec.IntegerList:
+	case strict.IntegerList:
 		return node{"type": "array", "items": number}
-	case hookspec.Boolean:
+	case strict.Boolean:
 		return node{"type": "boolean"}
-	case hookspec.Span:
+	case strict.Span:
 		return node{"type": "string", "pattern": duration, "patternErrorMessage": "must be a number with a unit, such as 90s, 20m or 1h30m"}
-	case hookspec.AnyMapping:
+	case strict.AnyMapping:
 		return node{"type": "object"}
-	case hookspec.OneObject:
+	case strict.OneObject:
 		return reference(f.Of.Name)
-	case hookspec.ObjectList:
+	case strict.ObjectList:
 		return node{"type": "array", "items": reference(f.Of.Name)}
-	case hookspec.ObjectsByName:
+	case strict.ObjectsByName:
 		return node{"type": "object", "additionalProperties": reference(partialHook)}
 	}
 	return text
@@ -138,7 +139,7 @@ func reference(name string) node {
 }
 
 // describe is a field's text for people, with its defaults.
-func describe(f *hookspec.Field) string {
+func describe(f *strict.Field) string {
 	text := f.Doc
 	if f.Default != "" {
 		text += " Default: " + f.Default

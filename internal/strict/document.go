@@ -1,4 +1,4 @@
-package hookspec
+package strict
 
 import (
 	"fmt"
@@ -7,12 +7,11 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// Doc is one hook spec document and where it stands.
-type Doc struct {
+// Document is where the values of a document stand in its file.
+type Document struct {
 	File string // as the user gave it; standard input is "-"
-	Spec InstanceGroupHooks
 
-	places map[string]place
+	places map[string]place // by path
 }
 
 // place is where a value stands. Lines and columns count from 1.
@@ -24,19 +23,19 @@ type place struct {
 
 // Pos returns where the value at path stands, for instance "spec.hooks[1].files[0].mode": the first character of a
 // scalar or of a list item, the key of a mapping or a list. A field that is not there is where its nearest parent is.
-func (d *Doc) Pos(path string) report.Position {
+func (d *Document) Pos(path string) report.Position {
 	p := d.nearest(path)
 	return report.Position{File: d.File, Line: p.line, Col: p.col}
 }
 
 // KeyPos is like Pos, but always for the key.
-func (d *Doc) KeyPos(path string) report.Position {
+func (d *Document) KeyPos(path string) report.Position {
 	p := d.nearest(path)
 	return report.Position{File: d.File, Line: p.keyLine, Col: p.keyCol}
 }
 
-func (d *Doc) nearest(path string) place {
-	for ; path != ""; path = parent(path) {
+func (d *Document) nearest(path string) place {
+	for ; path != ""; path = Parent(path) {
 		if p, ok := d.places[path]; ok {
 			return p
 		}
@@ -47,14 +46,17 @@ func (d *Doc) nearest(path string) place {
 	return place{keyLine: 1, keyCol: 1, line: 1, col: 1}
 }
 
-// given says whether the document has a value at path.
-func (d *Doc) given(path string) bool {
+// Given says whether the document has a value at path.
+func (d *Document) Given(path string) bool {
 	_, ok := d.places[path]
 	return ok
 }
 
-// join appends a key to a path: "a.key", or `a["k.e.y"]` where the key is no plain word.
-func join(path, key string) string {
+// Scalar returns what the scalar at path says, "" where there is none.
+func (d *Document) Scalar(path string) string { return d.places[path].scalar }
+
+// Join appends a key to a path: "a.key", or `a["k.e.y"]` where the key is no plain word.
+func Join(path, key string) string {
 	plain := key != "" && !strings.ContainsFunc(key, func(r rune) bool {
 		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
@@ -67,11 +69,11 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// item appends an index to a path: "a[0]".
-func item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
+// Item appends an index to a path: "a[0]".
+func Item(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) }
 
-// parent of "a.b[0]" is "a.b", of "a.b" it is "a". Of a key with dots in it, it may be no path at all.
-func parent(path string) string {
+// Parent of "a.b[0]" is "a.b", of "a.b" it is "a". Of a key with dots in it, it may be no path at all.
+func Parent(path string) string {
 	if i := strings.LastIndexAny(path, ".["); i >= 0 {
 		return path[:i]
 	}

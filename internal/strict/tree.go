@@ -1,4 +1,4 @@
-package hookspec
+package strict
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// maxSize bounds a file of hook specs: what a node gets is a thousandth of it.
-const maxSize = 10 << 20
+// MaxSize bounds a file of hook specs: what a node gets is a thousandth of it.
+const MaxSize = 10 << 20
 
 // exoticBreaks are line breaks for YAML 1.1 but not for editors, nor (but for the carriage return) for YAML 1.2. yaml.v3
 // would count lines by them and turn some into line feeds inside scripts, so the parser sees stand-ins.
@@ -61,9 +61,9 @@ func (b *breaks) restore(s string) (restored string, bare bool) {
 // parse reads all documents of a file. It reports what keeps the file from being read, and then returns the documents
 // before that place.
 func parse(file string, data []byte, r *report.Report) (docs []*yaml.Node, b breaks) {
-	if len(data) > maxSize {
+	if len(data) > MaxSize {
 		r.Errorf(report.Position{File: file, Line: 1, Col: 1}, "", "keep big contents in files of their own and name them with `source:`",
-			"the file is larger than %d MiB", maxSize>>20)
+			"the file is larger than %d MiB", MaxSize>>20)
 		return nil, b
 	}
 	return parseAny(file, data, r)

@@ -1,4 +1,4 @@
-package hookspec
+package strict
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ const (
 // expander copies a document without anchors, aliases, merge keys and comments. On its way it notes where everything
 // stands and reports what is wrong in any YAML: duplicate keys, tags that only one program understands.
 type expander struct {
-	doc     *Doc
+	doc     *Document
 	r       *report.Report
 	breaks  breaks
 	aliased int
@@ -59,7 +59,7 @@ func (e *expander) expand(key, at *yaml.Node, path string, depth int) *yaml.Node
 		p.scalar = c.Value
 	case yaml.SequenceNode:
 		for i, child := range n.Content {
-			c.Content = append(c.Content, e.expand(nil, child, item(path, i), depth+1))
+			c.Content = append(c.Content, e.expand(nil, child, Item(path, i), depth+1))
 		}
 	case yaml.MappingNode:
 		e.pairs(c, n, path, depth, map[string]bool{})
@@ -99,7 +99,7 @@ func (e *expander) pairs(c, n *yaml.Node, path string, depth int, have map[strin
 		}
 		name, _ := e.breaks.restore(key.Value)
 		if first := own[name]; first != nil {
-			e.errorf(at, join(path, name), "keep one of them", "key %s is given twice, first in line %d", quoteKey(name), first.Line)
+			e.errorf(at, Join(path, name), "keep one of them", "key %s is given twice, first in line %d", QuoteKey(name), first.Line)
 			continue
 		}
 		own[name] = at
@@ -108,7 +108,7 @@ func (e *expander) pairs(c, n *yaml.Node, path string, depth int, have map[strin
 		}
 		have[name] = true
 		k := &yaml.Node{Kind: yaml.ScalarNode, Tag: key.Tag, Style: key.Style, Value: name, Line: at.Line, Column: at.Column}
-		c.Content = append(c.Content, k, e.expand(k, val, join(path, name), depth+1))
+		c.Content = append(c.Content, k, e.expand(k, val, Join(path, name), depth+1))
 	}
 	for _, m := range merges {
 		e.merge(c, m, path, depth, have)
