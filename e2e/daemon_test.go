@@ -97,6 +97,41 @@ start both; becomes both ready
 	})
 }
 
+// A hook that a spec has no more is taken back by the node's systemd, with the hook's variables, before it leaves the node; where
+// that fails, the pod is not ready, and an operator says that it is to be left. One that comes back runs again.
+func TestDaemonHookIsTakenBack(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		const both = `
+- name: stays
+  script: "#!/bin/sh\n/trial/bin/event stays\n"
+- name: goes
+  attempts: 1
+  env: {WORD: a b}
+  script: "#!/bin/sh\n/trial/bin/event goes\n"
+  undo: |
+    systemctl -q is-system-running --wait || :
+    /trial/bin/event "$KOPSHOOK_HOOK undone: $WORD"
+    test ! -e /root/stuck
+`
+		less, _, _ := strings.Cut(both, "- name: goes")
+		n := podNode(t, suite, map[string]string{"both": daemon(both), "less": daemon(less)})
+		r, _ := n.podBoot(`
+start both; becomes both ready; stop both
+start less; becomes less ready; stop less
+cd /opt/kopshook/daemon; echo *
+start both; becomes both ready; stop both
+: > /root/stuck
+start less; settles goes failed; becomes less unready; stop less
+sed 's/.*"reason":"\([^"]*\)".*/\1/' /var/lib/kopshook/status/goes.json
+mkdir -p /var/lib/kopshook/skip; : > /var/lib/kopshook/skip/goes
+start less; becomes less ready
+echo *
+`, boot.PowerOff)
+		r.happens("stays", "goes", "goes undone: a b", "goes", "goes undone: a b").prints("both is ready", "both stopped", "less is ready", "less stopped",
+			"stays", "both is ready", "both stopped", "hook goes failed", "less is unready", "less stopped", "undo: exit status 1", "less is ready", "stays")
+	})
+}
+
 // While a rollout replaces pods there may be two on a node, when the older one is deleted by force. Each runs its own
 // files, and never at the same time.
 func TestTwoDaemonPodsAtOnce(t *testing.T) {

@@ -81,6 +81,9 @@ const daemonHook = `
     echo "$KOPSHOOK_NODE_NAME" > /etc/tuned
     echo ran >> /etc/tuned-runs
   verify: test -s /etc/tuned
+  undo: |
+    systemctl -q is-active kubelet.service
+    echo "undone on $KOPSHOOK_NODE_NAME" >> /etc/tuned-runs
 `
 
 // sideload makes an image of the node's own shell and tools, and gives it to containerd: as pause, too, with a command

@@ -16,7 +16,7 @@ import (
 )
 
 // life is what becomes of the hook: when it is rolled out: a change of it fails, it goes back, runs again since somebody asks for
-// it, and is disabled.
+// it, and is disabled, which takes back what it did.
 func life(ctx context.Context, n *node) error {
 	const file = "/etc/tuned-runs"
 	dir := n.t.TempDir()
@@ -69,6 +69,9 @@ func life(ctx context.Context, n *node) error {
 		{"disabled", func() error { return apply(ctx, dir, spec(daemonHook+"  enabled: false\n")) }, []func() error{status(""), func() error {
 			if _, err := n.ReadFile("/opt/kopshook/daemon/tune/script"); err == nil {
 				return errors.New("its script is still there")
+			}
+			if text, err := n.ReadFile(file); err != nil || !strings.HasSuffix(string(text), "undone on "+n.name+"\n") {
+				return fmt.Errorf("what it did is not taken back: %q, %v", text, err)
 			}
 			return onlyPodReady(ctx, n.name)
 		}}},

@@ -49,7 +49,7 @@ func TestEveryPairThatTheDecoderTakesIsCovered(t *testing.T) {
 func TestFactorsAreTheFieldsOfHooks(t *testing.T) {
 	alone := map[string]bool{"name": true, "weight": true, "timeout": true, "attempts": true, "retryDelay": true, "enabled": true,
 		"script": true, "source": true, // these two are the factor work
-		"onDrift": true} // of phase daemon, which user data does not have
+		"onDrift": true, "undo": true} // of phase daemon, which user data does not have
 	factors := map[string]*Factor{}
 	for i := range Factors {
 		factors[Factors[i].Name] = &Factors[i]

@@ -244,8 +244,9 @@ func TestDisabledHooksKeepTheDaemonSet(t *testing.T) {
 }
 
 func TestHooksStandInRunOrderWithTheirSettings(t *testing.T) {
+	undone := sum([]byte("false"))
 	a := build(t, Input{Cluster: "a.example.com"}, spec("s", "{}", `
-  - {name: d, phase: daemon, weight: 9, script: "#!/bin/sh\n", verify: "true", onDrift: run}
+  - {name: d, phase: daemon, weight: 9, script: "#!/bin/sh\n", verify: "true", onDrift: run, undo: "false"}
   - {name: c, phase: daemon, script: "#!/bin/sh\n"}
   - {name: b, phase: daemon, weight: 7, run: every-boot, script: "#!/bin/sh\n", timeout: 90s, attempts: 5, retryDelay: 2m}
   - {name: a, phase: [daemon, post-kubelet], weight: 7, script: "#!/bin/sh\n"}
@@ -270,7 +271,7 @@ func TestHooksStandInRunOrderWithTheirSettings(t *testing.T) {
 		"name=c run=once-per-instance timeout=1200 attempts=3 delay=10 sum=" + sum("kopshook.s.c"),
 		"name=a-daemon run=once-per-instance timeout=1200 attempts=3 delay=10 sum=" + sum("kopshook.s.a-daemon"),
 		"name=b run=every-boot timeout=90 attempts=5 delay=120 sum=" + sum("kopshook.s.b"),
-		"name=d run=once-per-instance timeout=1200 attempts=3 delay=10 sum=" + sum("kopshook.s.d") + " drift=run",
+		"name=d run=once-per-instance timeout=1200 attempts=3 delay=10 sum=" + sum("kopshook.s.d") + " undo=" + undone + " drift=run",
 	}
 	if diff := cmp.Diff(want, c.Args); diff != "" {
 		t.Errorf("arguments (-want +got)\n%s", diff)
@@ -286,7 +287,8 @@ func TestChecksumIsThatOfWhatRuns(t *testing.T) {
 	args := func(hook string) (sum, rest string) {
 		a := build(t, Input{}, spec("s", "{}", "  - {name: h, phase: daemon, "+hook+"}"))
 		rest, sum, _ = strings.Cut(objects[*appsv1.DaemonSet](a)[0].Spec.Template.Spec.Containers[0].Args[0], " sum=")
-		return sum, rest
+		sum, more, _ := strings.Cut(sum, " ")
+		return sum, rest + more
 	}
 	const base = `script: "#!/bin/sh\n", verify: "true", env: {A: "1"}`
 	sum, rest := args(base)
@@ -301,6 +303,7 @@ func TestChecksumIsThatOfWhatRuns(t *testing.T) {
 		"timeout":    {base + `, timeout: 1m`, false, true},
 		"attempts":   {base + `, attempts: 9`, false, true},
 		"run":        {base + `, run: every-boot`, false, true},
+		"undo":       {base + `, undo: "true"`, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, r := args(tt.hook)
@@ -308,6 +311,40 @@ func TestChecksumIsThatOfWhatRuns(t *testing.T) {
 				t.Errorf("runs again: %v, pods restart: %v; want %v, %v", runs, restart, tt.runs, tt.restart)
 			}
 		})
+	}
+}
+
+// What takes a hook back is brought with it. Where it alone differs, in time or by overrides, it is in a ConfigMap of its own
+// name, since none ever changes, and in a place of its own.
+func TestUndoComesWithItsHook(t *testing.T) {
+	s := func(undo string) string {
+		return spec("s", "{roles: [Node]}", `  - {name: h, phase: daemon, script: "#!/bin/sh\n", undo: "`+undo+`"}
+  overrides:
+  - {selector: {names: [gpu]}, hooks: {h: {undo: "false"}}}`)
+	}
+	a := build(t, Input{Groups: []Group{group("a", "Node"), group("gpu", "Node")}}, s("true"))
+	got := map[string]string{} // by place
+	pod := objects[*appsv1.DaemonSet](a)[0].Spec.Template.Spec
+	for _, m := range pod.Containers[0].VolumeMounts {
+		for _, v := range pod.Volumes {
+			for _, c := range objects[*corev1.ConfigMap](a) {
+				if strings.HasPrefix(m.MountPath, "/hooks/") && v.Name == m.Name && c.Name == v.ConfigMap.Name {
+					got[m.MountPath] = c.Data["undo"]
+					if !strings.HasSuffix(v.Name, c.Name[len(c.Name)-12:]) {
+						t.Errorf("volume %s is ConfigMap %s", v.Name, c.Name)
+					}
+				}
+			}
+		}
+	}
+	h := sum([]byte(sum([]byte("#!/bin/sh\n")) + "  script\n"))
+	want := map[string]string{"/hooks/h/" + h + sum([]byte("true")): "true", "/hooks/h/" + h + sum([]byte("false")): "false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	_, r := try(t, Input{Groups: []Group{group("a", "Node")}}, s(strings.Repeat("x", maxConfigMap+1)))
+	if f := r.Findings; len(f) != 1 || !strings.Contains(f[0].Message, `undo of hook "h" has 1,048,577 bytes`) || f[0].Path != "spec.hooks[0].undo" {
+		t.Errorf("%.300v", f)
 	}
 }
 

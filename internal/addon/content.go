@@ -18,11 +18,20 @@ type content struct {
 	hook generator.Hook
 	maps []*corev1.ConfigMap
 	sum  string // of what runs: SHA256SUMS of its files
+	undo string // the checksum of the script that takes it back; "" when there is none
 	set  string // its settings that are for the addon alone
 }
 
 // path is where a pod finds the files.
-func (c *content) path() string { return "/hooks/" + c.hook.Name + "/" + c.sum }
+func (c *content) path() string { return "/hooks/" + c.hook.Name + "/" + c.sum + c.undo }
+
+// id is that of all that lies there. What undoes a hook is no part of what runs: a change of it runs no hook.
+func (c *content) id() string {
+	if c.undo == "" {
+		return c.sum[:12]
+	}
+	return sum([]byte(c.sum + c.undo))[:12]
+}
 
 // contents reads the hooks of all targets of a spec, each once, and reports what no ConfigMap can hold. They are found
 // by the ID of the hook.
@@ -48,11 +57,18 @@ func (b *builder) contents(targets []target) map[string]*content {
 		files := hookFiles(&read)
 		b.checkFiles(h, files)
 		c := &content{hook: read, sum: sum(files[0].content)}
+		if h.Said.Undo != nil {
+			f := hookFile{"undo", []byte(*h.Said.Undo), "undo"}
+			b.checkFiles(h, []hookFile{f})
+			files = append(files, f)
+			c.undo = sum(f.content)
+			c.set = " undo=" + c.undo
+		}
 		if h.RunsOnDrift() {
-			c.set = " drift=run"
+			c.set += " drift=run"
 		}
 		spec := h.Doc.Spec.Metadata.Name
-		c.maps = b.configMaps(fmt.Sprintf("%s.%s.%s-%s", b.Name, spec, h.Name, c.sum[:12]), spec, files)
+		c.maps = b.configMaps(fmt.Sprintf("%s.%s.%s-%s", b.Name, spec, h.Name, c.id()), spec, files)
 		out[h.ID] = c
 	}
 	return out

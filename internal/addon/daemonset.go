@@ -43,7 +43,7 @@ func (b *builder) daemonSets(d *hookspec.Doc) (config []any) {
 			}
 			pod := &set.Spec.Template.Spec
 			if at := c.path(); !slices.ContainsFunc(pod.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == at }) {
-				mount(pod, fit("hook-"+c.hook.Name, 50)+"-"+c.sum[:12], at, mapVolume(c.maps))
+				mount(pod, fit("hook-"+c.hook.Name, 50)+"-"+c.id(), at, mapVolume(c.maps))
 			}
 		}
 		set.Spec.Template.Spec.Containers[0].Args = t.arguments(contents)

@@ -31,6 +31,7 @@ type Change struct {
 	Kind   Kind
 	Runs   []string // hooks that run: "a", "a on gpu-a"
 	Clears []string // hooks that go from the nodes; of Removed, what stays on them
+	Undoes []string // those of them that take back what they did; of Removed, that do not, since nobody is left to run it
 	Known  []string // of New: hooks that other pods ran, which are not run again where they are done
 	AtOnce string   // pods at a time: "10%", "3"; "" when somebody has to delete them
 }
@@ -86,7 +87,7 @@ func (a *Addon) Compare(before []byte) (*Plan, error) {
 		case reflect.DeepEqual(old[i].Spec.Template, s.Spec.Template):
 			c.Kind = Settings
 		default:
-			c.Runs, c.Clears = differences(linesOf(old[i]), linesOf(s))
+			c.Runs, c.Clears, c.Undoes = differences(linesOf(old[i]), linesOf(s))
 			if c.Kind = Restarts; len(c.Runs) > 0 {
 				c.Kind = Runs
 			}
@@ -101,13 +102,16 @@ func (a *Addon) Compare(before []byte) (*Plan, error) {
 		for _, l := range linesOf(o) {
 			if !slices.ContainsFunc(has, func(n hookLine) bool { return n.name == l.name }) {
 				c.Clears = append(c.Clears, l.name)
+				if l.undo {
+					c.Undoes = append(c.Undoes, l.name)
+				}
 			}
 		}
 		p.Changes = append(p.Changes, c)
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		for _, list := range []*[]string{&c.Runs, &c.Known, &c.Clears} {
+		for _, list := range []*[]string{&c.Runs, &c.Known, &c.Clears, &c.Undoes} {
 			slices.Sort(*list)
 			*list = slices.Compact(*list)
 		}
@@ -138,6 +142,7 @@ func daemonSetsOf(manifest []byte) ([]*appsv1.DaemonSet, error) {
 // hookLine is an argument of run.sh, as far as it says what runs and where.
 type hookLine struct {
 	name, sum    string
+	undo         bool
 	only, except []string
 }
 
@@ -157,6 +162,8 @@ func linesOf(set *appsv1.DaemonSet) []hookLine {
 				l.name = value
 			case "sum":
 				l.sum = value
+			case "undo":
+				l.undo = true
 			case "only":
 				l.only = strings.Split(value, ",")
 			case "except":
@@ -170,8 +177,9 @@ func linesOf(set *appsv1.DaemonSet) []hookLine {
 	return out
 }
 
-// differences returns the hooks that run since what they are has changed, and those that are no more.
-func differences(old, now []hookLine) (runs, clears []string) {
+// differences returns the hooks that run since what they are has changed, those that are no more, and which of these take back
+// what they did.
+func differences(old, now []hookLine) (runs, clears, undoes []string) {
 	groups := []string{""}
 	var names []string
 	for _, l := range slices.Concat(old, now) {
@@ -181,21 +189,24 @@ func differences(old, now []hookLine) (runs, clears []string) {
 	slices.Sort(groups)
 	groups = slices.Compact(groups)
 	slices.Sort(names)
-	at := func(lines []hookLine, name, group string) string {
+	at := func(lines []hookLine, name, group string) hookLine {
 		for _, l := range lines {
 			if l.name == name && l.on(group) {
-				return l.sum
+				return l
 			}
 		}
-		return ""
+		return hookLine{}
 	}
 	for _, name := range slices.Compact(names) {
-		var run, gone []string
+		var run, gone, undone []string
 		for _, g := range groups {
 			switch was, is := at(old, name, g), at(now, name, g); {
-			case was == is:
-			case is == "":
+			case was.sum == is.sum:
+			case is.sum == "":
 				gone = append(gone, g)
+				if was.undo {
+					undone = append(undone, g)
+				}
 			default:
 				run = append(run, g)
 			}
@@ -206,8 +217,11 @@ func differences(old, now []hookLine) (runs, clears []string) {
 		if len(gone) > 0 {
 			clears = append(clears, name+where(gone, groups))
 		}
+		if len(undone) > 0 {
+			undoes = append(undoes, name+where(undone, groups))
+		}
 	}
-	return runs, clears
+	return runs, clears, undoes
 }
 
 // where says which of all instance groups these are: "" for all, " on a, b", " but not on c".

@@ -10,6 +10,7 @@ func TestPlanSaysWhatApplyingDoes(t *testing.T) {
 	groups := []Group{group("a", "Node"), group("gpu", "Node")}
 	in := func(o Options) Input { return Input{Groups: groups, Options: o} }
 	s := func(name, hooks string) string { return spec(name, "{roles: [Node]}", hooks) }
+	const undo = ", undo: \"true\""
 	hook := func(name, script, more string) string {
 		return "  - {name: " + name + ", phase: daemon, script: \"#!/bin/sh\\necho " + script + "\\n\"" + more + "}\n"
 	}
@@ -22,12 +23,20 @@ func TestPlanSaysWhatApplyingDoes(t *testing.T) {
 		options       Options // of after
 		want          Plan
 	}{
-		"nothing":               {[]string{base}, []string{base}, Options{}, Plan{Unchanged: 1}},
-		"all of it":             {nil, []string{base}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: New, Runs: []string{"h", "i"}, AtOnce: "10%"}}}},
-		"an empty set":          {nil, []string{s("s", hook("h", "1", ", enabled: false"))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: New, AtOnce: "10%"}}}},
-		"a script":              {[]string{base}, []string{s("s", hook("h", "2", "")+hook("i", "1", ""))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"h"}, AtOnce: "10%"}}}},
-		"a new hook":            {[]string{base}, []string{s("s", hook("h", "1", "")+hook("i", "1", "")+hook("j", "1", ""))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"j"}, AtOnce: "10%"}}}},
-		"one that goes":         {[]string{base}, []string{s("s", hook("h", "1", ""))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, Clears: []string{"i"}, AtOnce: "10%"}}}},
+		"nothing":       {[]string{base}, []string{base}, Options{}, Plan{Unchanged: 1}},
+		"all of it":     {nil, []string{base}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: New, Runs: []string{"h", "i"}, AtOnce: "10%"}}}},
+		"an empty set":  {nil, []string{s("s", hook("h", "1", ", enabled: false"))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: New, AtOnce: "10%"}}}},
+		"a script":      {[]string{base}, []string{s("s", hook("h", "2", "")+hook("i", "1", ""))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"h"}, AtOnce: "10%"}}}},
+		"a new hook":    {[]string{base}, []string{s("s", hook("h", "1", "")+hook("i", "1", "")+hook("j", "1", ""))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"j"}, AtOnce: "10%"}}}},
+		"one that goes": {[]string{base}, []string{s("s", hook("h", "1", ""))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, Clears: []string{"i"}, AtOnce: "10%"}}}},
+		"one that is undone": {[]string{s("s", hook("h", "1", undo)+hook("i", "1", undo)+hook("j", "1", ""))}, []string{s("s", hook("h", "2", ""))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"h"}, Clears: []string{"i", "j"}, Undoes: []string{"i"}, AtOnce: "10%"}}}},
+		"undone on a group": {[]string{s("s", hook("h", "1", undo))}, []string{s("s", hook("h", "1", undo)) + over("enabled: false")}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, Clears: []string{"h on gpu"}, Undoes: []string{"h on gpu"}, AtOnce: "10%"}}}},
+		"what undoes it": {[]string{s("s", hook("h", "1", undo))}, []string{s("s", hook("h", "1", ", undo: \"false\""))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, AtOnce: "10%"}}}},
+		"a spec with undo that goes": {[]string{s("s", hook("h", "1", undo)+hook("i", "1", ""))}, nil, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Removed, Clears: []string{"h", "i"}, Undoes: []string{"h"}}}}},
 		"a setting":             {[]string{base}, []string{s("s", hook("h", "1", ", attempts: 9")+hook("i", "1", ""))}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, AtOnce: "10%"}}}},
 		"an override's setting": {[]string{base}, []string{base + over("attempts: 9")}, Options{}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, AtOnce: "10%"}}}},
 		"an override's content": {[]string{base}, []string{base + over("env: {A: b}")}, Options{MaxUnavailable: "3"}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"h on gpu"}, AtOnce: "3"}}}},

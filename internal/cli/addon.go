@@ -116,6 +116,9 @@ func makeAddon(c *cli.Context) error {
 	if err := c.Context.Err(); err != nil {
 		return err
 	}
+	if a != nil && !in.Report.HasErrors() && out != "objects" && out != "-" && !c.Bool("plan") {
+		warnOfRemovals(out, a, &in.Report)
+	}
 	if err := in.finish(); err != nil {
 		return err
 	}

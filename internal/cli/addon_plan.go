@@ -116,13 +116,16 @@ func happens(c addon.Change) string {
 		add("has, where it is not done:", c.Known)
 	case addon.Runs:
 		add("runs again:", c.Runs)
+		add("undoes", c.Undoes)
 		add("clears", c.Clears)
 	case addon.Restarts:
 		s = append(s, "restarts pods, runs no hook")
+		add("undoes", c.Undoes)
 		add("clears", c.Clears)
 	case addon.Removed:
 		s = append(s, "removed")
 		add("leaves on its nodes the files, status and notes of", c.Clears)
+		add("does not undo", c.Undoes)
 	case addon.Settings:
 		s = append(s, "later rollouts go otherwise, no pod restarts")
 	}
@@ -146,13 +149,40 @@ func reach(c addon.Change) string {
 	return c.AtOnce + " nodes at a time"
 }
 
+const removeLater = "apply it with `enabled: false` in its hooks first, and remove the spec when its pods are ready"
+
+// nobodyLeft says what no pod does when a DaemonSet is removed.
+func nobodyLeft(c addon.Change) string {
+	if len(c.Undoes) > 0 {
+		return "nobody is left to undo " + strings.Join(c.Undoes, ", ") + " and to clear the nodes"
+	}
+	return "nobody is left to clear the nodes"
+}
+
+// warnOfRemovals says it when the addon is written, too: from then on, nothing tells that there was such a spec.
+func warnOfRemovals(dir string, a *addon.Addon, r *report.Report) {
+	before, err := manifestIn(dir, a.Name)
+	if err != nil {
+		return // writing says what is wrong
+	}
+	p, err := a.Compare(before)
+	if err != nil {
+		return // what is no manifest is written anew
+	}
+	for _, c := range p.Changes {
+		if c.Kind == addon.Removed && len(c.Clears) > 0 {
+			r.Warnf(report.Position{}, "", removeLater, "DaemonSet %s, which had %s, is removed in one step: %s", c.Name, strings.Join(c.Clears, ", "), nobodyLeft(c))
+		}
+	}
+}
+
 // planWarning says what Kubernetes does not hold back.
 func planWarning(c addon.Change) string {
 	switch {
 	case c.Kind == addon.New && len(c.Runs)+len(c.Known) > 0:
 		return "a new DaemonSet is not held back: apply it with `enabled: false` in its hooks first, and enable them when its pods are there"
 	case c.Kind == addon.Removed && len(c.Clears) > 0:
-		return "nobody is left to clear the nodes: apply it with `enabled: false` in its hooks first, and remove the spec when its pods are ready"
+		return nobodyLeft(c) + ": " + removeLater
 	}
 	return ""
 }

@@ -39,13 +39,13 @@ func checkScript(d *strict.Reader, p, label, s string) {
 	}
 }
 
-// checkVerify is checkScript, but a script without #! is taken as it is, for /bin/sh.
-func (d *decoder) checkVerify(p, s string) {
+// checkBare is checkScript, but a script without #! is taken as it is, for /bin/sh: verify and undo.
+func (d *decoder) checkBare(p, field, s string) {
 	switch trimmed := strings.TrimLeft(s, " \t\r\n\ufeff"); {
 	case trimmed == "":
-		d.Errorf(p, "give it a command, or remove it", "`verify` is empty")
+		d.Errorf(p, "give it a command, or remove it", "`%s` is empty", field)
 	case strings.HasPrefix(trimmed, "#!"):
-		checkScript(d.Reader, p, "verify", s)
+		checkScript(d.Reader, p, field, s)
 	}
 }
 

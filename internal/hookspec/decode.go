@@ -192,6 +192,8 @@ func (d *decoder) hook(v strict.Value, partial bool) (h Hook) {
 			h.RetryDelay = ptr(d.Duration(v))
 		case "onDrift":
 			h.OnDrift = ptr(d.String(v))
+		case "undo":
+			h.Undo = ptr(d.String(v))
 		case "onFailure":
 			h.OnFailure = ptr(d.String(v))
 		case "before":

@@ -107,6 +107,7 @@ spec:
     script: "#!/bin/sh"
     verify: "true"
     onDrift: run
+    undo: rm -f /etc/a
   - name: dir
     phase: [pre-nodeup, post-kubelet]
     source: scripts
@@ -148,7 +149,7 @@ func TestEveryFieldIsDecoded(t *testing.T) {
 					DropIns: []DropIn{{Unit: "containerd.service", Content: "[Service]\nLimitNOFILE=infinity\n"}},
 					Enabled: ptr(false),
 				},
-				{Name: "kept", Phase: PhaseList{Daemon}, Script: ptr("#!/bin/sh"), Verify: ptr("true"), OnDrift: ptr("run")},
+				{Name: "kept", Phase: PhaseList{Daemon}, Script: ptr("#!/bin/sh"), Verify: ptr("true"), OnDrift: ptr("run"), Undo: ptr("rm -f /etc/a")},
 				{Name: "dir", Phase: PhaseList{PreNodeup, PostKubelet}, Source: ptr("scripts")},
 			},
 			Overrides: []Override{{Selector: &Selector{Names: []string{"gpu-old"}}, Hooks: map[string]Hook{"driver": {Env: map[string]string{"A": "570"}, Weight: ptr(3)}}}},
@@ -194,7 +195,7 @@ func TestPositionsAreThoseOfKeysAndValues(t *testing.T) {
 		"spec.hooks[0].cloudConfig.apt":      "60:7 60:7",
 		"spec.hooks[1]":                      "62:5 62:5",
 		"spec.hooks[7].name":                 "17:3 17:3",
-		"spec.overrides[0].hooks.driver.env": "73:16 73:16",
+		"spec.overrides[0].hooks.driver.env": "74:16 74:16",
 		"nosuch":                             "1:1 1:1",
 	} {
 		p, k := d.Pos(path), d.KeyPos(path)

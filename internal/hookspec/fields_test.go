@@ -141,7 +141,7 @@ func TestMatrixOfPhaseAndField(t *testing.T) {
 	values := map[string]string{
 		"name": "a", "phase": "", "weight": "1", "run": "once-per-instance", "script": `"#!/bin/sh"`, "source": "a.sh", "verify": `"true"`,
 		"env": "{A: b}", "timeout": "1m", "attempts": "2", "retryDelay": "1s", "onFailure": "block", "before": "[containerd.service]",
-		"rebootExitCodes": "[100]", "compress": "true", "cleanup": "on-success", "onDrift": "run", "files": "[{path: /etc/a, content: a}]",
+		"rebootExitCodes": "[100]", "compress": "true", "cleanup": "on-success", "onDrift": "run", "undo": "rm -f /etc/a", "files": "[{path: /etc/a, content: a}]",
 		"dropIns": `[{unit: a.service, content: "[Unit]"}]`, "cloudConfig": "{apt: {}}", "enabled": "true",
 	}
 	for _, f := range hookObject.Fields {
@@ -188,7 +188,7 @@ func TestMatrixOfPhaseAndField(t *testing.T) {
 	}
 	// the phases that gate take everything but what is for daemon hooks
 	for _, f := range hookObject.Fields {
-		if f.Name == "onDrift" {
+		if f.Name == "onDrift" || f.Name == "undo" {
 			continue
 		}
 		for _, phase := range []Phase{PreNodeup, PreKubelet} {

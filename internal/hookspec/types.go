@@ -102,6 +102,7 @@ type Hook struct {
 	RetryDelay      *time.Duration    `yaml:"retryDelay"`
 	OnFailure       *string           `yaml:"onFailure"` // block | continue
 	OnDrift         *string           `yaml:"onDrift"`   // report | run
+	Undo            *string           `yaml:"undo"`
 	Before          []string          `yaml:"before"`
 	RebootExitCodes []int             `yaml:"rebootExitCodes"`
 	Compress        *bool             `yaml:"compress"`

@@ -115,7 +115,10 @@ func (d *decoder) checkHook(p string, h *Hook, phases []Phase) {
 		checkScript(d.Reader, p+".script", "script", *h.Script)
 	}
 	if h.Verify != nil && !d.Bad(p+".verify") {
-		d.checkVerify(p+".verify", *h.Verify)
+		d.checkBare(p+".verify", "verify", *h.Verify)
+	}
+	if h.Undo != nil && !d.Bad(p+".undo") {
+		d.checkBare(p+".undo", "undo", *h.Undo)
 	}
 	if h.Source != nil && !d.Bad(p+".source") {
 		checkSource(d.Reader, p+".source", *h.Source, "script")

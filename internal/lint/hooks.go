@@ -39,10 +39,14 @@ func (p *hookPass) shells() (scripts, all []*shellText) {
 	for _, s := range p.h.Scripts {
 		scripts = append(scripts, p.shell(string(s.Content), p.scriptPlace(s)))
 	}
-	if p.h.Verify == nil {
-		return scripts, scripts
+	all = slices.Clone(scripts)
+	if p.h.Verify != nil {
+		all = append(all, p.shell(string(p.h.Verify), p.textPlace("verify", string(p.h.Verify))))
 	}
-	return scripts, append(slices.Clone(scripts), p.shell(string(p.h.Verify), p.textPlace("verify", string(p.h.Verify))))
+	if undo := p.h.Said.Undo; undo != nil && p.h.Phase == hookspec.Daemon {
+		all = append(all, p.shell(*undo, p.textPlace("undo", *undo)))
+	}
+	return scripts, all
 }
 
 // CheckHook looks at a hook's scripts, files and drop-ins.

@@ -38,7 +38,9 @@ func addRules(definitions node, objects []*strict.Object) {
 		set(property(definitions, hook, "script"), "pattern", shebang)
 		set(property(definitions, hook, "source"), "pattern", oneLine)
 		property(definitions, hook, "source")["not"] = node{"pattern": noText}
-		property(definitions, hook, "verify")["not"] = node{"pattern": noText}
+		for _, script := range []string{"verify", "undo"} {
+			property(definitions, hook, script)["not"] = node{"pattern": noText}
+		}
 		env := property(definitions, hook, "env")
 		env["patternProperties"] = node{
 			variable:  env["additionalProperties"],

@@ -26,8 +26,9 @@ field() { # NAME: of the file in which nodeup.sh says who the node is
   sed -n "s/^$1: *\"\{0,1\}\([^\" ]*\)\"\{0,1\} *\$/\1/p" /opt/kops/conf/kube_env.yaml /var/lib/toolbox/kops/conf/kube_env.yaml 2> /dev/null
 }
 
-intact() { # SUM: two pods at once, of two templates, must not run each other's files
-  echo "$1  SHA256SUMS" | sha256sum -c && sed 's,  script[.],  scripts/,' SHA256SUMS | sha256sum -c
+intact() { # SUM [UNDO]: two pods at once, of two templates, must not run each other's files
+  echo "$1  SHA256SUMS" | sha256sum -c && sed 's,  script[.],  scripts/,' SHA256SUMS | sha256sum -c &&
+    { [ -z "${2-}" ] || echo "$2  undo" | sha256sum -c; }
 } > /dev/null 2>&1
 
 failed() { # FILE EXIT-CODE
@@ -41,19 +42,23 @@ finished) # MARK RUN
   case $3 in every-boot) lines=2 ;; *) lines=1 ;; esac
   [ -e "$stamp" ] && [ "$(mark "$2" | head -n $lines)" = "$(head -n $lines "$stamp")" ]
   ;;
-intact) cd "$dir" && intact "$2" ;; # SUM
-begin) # SUM
-  cd "$dir" && intact "$2" && echo 'systemd could not run it' > why
+intact) cd "$dir" && intact "$2" "${3-}" ;; # SUM [UNDO]
+begin) # [SUM]
+  cd "$dir" && { [ -z "${2-}" ] || intact "$2"; } && echo 'systemd could not run it' > why
   ;;
 fine) [ ! -e "$dir/why" ] ;; # what began came to its end
 recorded) # SUM: as succeeded
   grep -q "\"state\":\"succeeded\".*\"hash\":\"$2\"" "$v/status/$name.json" 2> /dev/null
   ;;
-run | verify) # SUM MARK, as a systemd unit
+run | verify | undo) # SUM MARK, as a systemd unit; undo has its checksum in place of a mark
   cd "$dir" || exit
-  do=$1 sum=$2 mark=$3
+  do=$1 sum=$2 mark=$3 undo='' check=verify
   echo 'ended by a signal' > why
-  intact "$sum" || {
+  if [ "$do" = undo ]; then
+    undo=$mark check=undo
+    rm -f "$stamp" # should the hook come back, it runs again
+  fi
+  intact "$sum" "$undo" || {
     echo 'the files are not those of this pod' > why
     exit 1
   }
@@ -71,11 +76,11 @@ run | verify) # SUM MARK, as a systemd unit
       env "$@" "$dir/$file" 3<&- || failed "${file##*/}" $?
     done 3< SHA256SUMS
   fi
-  if [ -e verify ]; then
-    read -r line < verify || :
-    case $line in '#!'*) env "$@" "$dir/verify" ;; *) env "$@" /bin/sh "$dir/verify" ;; esac || failed verify $?
+  if [ -e "$check" ]; then
+    read -r line < "$check" || :
+    case $line in '#!'*) env "$@" "$dir/$check" ;; *) env "$@" /bin/sh "$dir/$check" ;; esac || failed "$check" $?
   fi
-  [ "$do" = verify ] || mark "$mark" | write "$stamp" || failed stamp $?
+  [ "$do" != run ] || mark "$mark" | write "$stamp" || failed stamp $?
   rm -f why
   ;;
 status) # STATE REASON ATTEMPTS EXIT-CODE STARTED SUM

@@ -1,12 +1,12 @@
 #!/bin/sh
 # shellcheck disable=SC2016 # what stands in single quotes is for the node's shell
 #
-# Runs in the pod. Each argument is a hook: "name= run= timeout= attempts= delay= sum=", with only= or except= where it is
-# for some instance groups. Copies it to the node and has the node's systemd run it. /state/ready says that what the
+# Runs in the pod. Each argument is a hook: "name= run= timeout= attempts= delay= sum=", with undo= where it can be taken
+# back, and only= or except= where it is for some instance groups. Copies it to the node and has the node's systemd run it. /state/ready says that what the
 # arguments speak of ran and was verified once on this node: what breaks later is in the status file.
 set -uf
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-here=$(dirname "$0") job='' logs='' held='' done=' ' seconds=${VERIFY_SECONDS:-300}
+here=$(dirname "$0") job='' logs='' held='' done=' ' remains='' seconds=${VERIFY_SECONDS:-300}
 
 node() { nsenter -t 1 -m -- "$@"; }
 has() { node /bin/sh -c '[ -e "$0" ]' "$1"; }
@@ -32,7 +32,7 @@ base=/opt/kopshook/daemon
 ! has /var/lib/toolbox || base=/var/lib/toolbox/kopshook/daemon
 
 settings() { # ARGUMENT
-  sum='' timeout='' attempts='' delay='' run='' drift='' only='' except='' again=''
+  argument=$1 sum='' timeout='' attempts='' delay='' run='' undo='' drift='' only='' except='' again=''
   for setting in $1; do
     case $setting in
     name=*) name=${setting#*=} ;;
@@ -41,6 +41,7 @@ settings() { # ARGUMENT
     attempts=*) attempts=${setting#*=} ;;
     delay=*) delay=${setting#*=} ;;
     run=*) run=${setting#*=} ;;
+    undo=*) undo=${setting#*=} ;;
     drift=*) drift=${setting#*=} ;;
     only=*) only=,${setting#*=}, ;;
     except=*) except=,${setting#*=}, ;;
@@ -49,7 +50,7 @@ settings() { # ARGUMENT
   for setting in ${AGAIN-}; do
     case $setting in "$name="*) again=+${setting#*=} ;; esac
   done
-  files=/hooks/$name/$sum dir=$base/$name new=$base/.$name lock=/run/kopshook-daemon-$name.lock unit=kopshook-daemon@$name.service
+  files=/hooks/$name/$sum$undo dir=$base/$name new=$base/.$name lock=/run/kopshook-daemon-$name.lock unit=kopshook-daemon@$name.service
   n=0 code=0 since=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 }
 
@@ -78,8 +79,11 @@ unit_is() { node systemctl show --property="$1" --value "$unit"; }
 
 # The kubelet brings ConfigMaps late. Where kops has pruned them, since the pod is of an older template, what it once
 # brought to the node serves.
-intact() { (cd "$files" && echo "$sum  SHA256SUMS" | sha256sum -c && sha256sum -c SHA256SUMS) > /dev/null 2>&1; }
-there() { has "$dir/hook.sh" && on_node intact "$sum"; }
+intact() {
+  (cd "$files" && echo "$sum  SHA256SUMS" | sha256sum -c && sha256sum -c SHA256SUMS &&
+    { [ -z "$undo" ] || echo "$undo  undo" | sha256sum -c; }) > /dev/null 2>&1
+}
+there() { has "$dir/hook.sh" && on_node intact "$sum" "$undo"; }
 
 # Nothing of the unit runs any more, be it this pod's or another's.
 idle() {
@@ -110,6 +114,8 @@ copy() {
   node /bin/sh -c 'umask 077; rm -rf "$0"; mkdir -p "$0/scripts"' "$new" || return # hidden: a pod may be stopped before mv
   put hook.sh < "$here/hook.sh" || return
   echo "${OWNER-}" | put owner || return
+  echo "$argument" | put argument || return
+  [ -z "$undo" ] || put undo < "$files/undo" || return
   put SHA256SUMS < "$files/SHA256SUMS" || return
   while read -r _ file; do
     case $file in script.*) to=scripts/${file#script.} ;; *) to=$file ;; esac
@@ -127,14 +133,23 @@ bring() { # COMMAND that says whether it is there
 begin() { on_node begin "$sum" || { copy && on_node begin "$sum"; }; }
 
 # systemd-run waits for a oneshot unit, but not over a restart of systemd: what counts is what the unit left.
-start() { # run|verify
-  bring begin
+start() { # run|verify|undo
+  case $1 in
+  undo)
+    mark=$undo
+    on_node begin # what is wrong with the files, it says itself: there is no other place to have them from
+    ;;
+  *)
+    mark=$sum$again
+    bring begin
+    ;;
+  esac
   node systemctl reset-failed "$unit" 2> /dev/null
   slowly node systemd-run --quiet --unit="$unit" --description="kopshook hook $name" \
     --property=Type=oneshot --property=TimeoutStartSec="$timeout" --property=TimeoutStopSec=10 \
     --setenv=KOPSHOOK_HOOK="$name" --setenv=KOPSHOOK_PHASE=daemon --setenv=KOPSHOOK_ATTEMPT="$n" \
     --setenv=KOPSHOOK_CLUSTER="${CLUSTER-}" --setenv=KOPSHOOK_NODE_NAME="${NODE_NAME-}" \
-    --setenv=KOPSHOOK_NODE_IP="${NODE_IP-}" /bin/sh "$dir/hook.sh" "$1" "$sum" "$sum$again"
+    --setenv=KOPSHOOK_NODE_IP="${NODE_IP-}" /bin/sh "$dir/hook.sh" "$1" "$sum" "$mark"
   idle
 }
 failure() {
@@ -146,14 +161,30 @@ failure() {
   esac
 }
 
-attempt() {
-  n=$((n + 1))
-  status running "attempt $n of $attempts"
-  start run
-  on_node fine && finished && return
+attempt() { # run|undo
+  n=$((n + 1)) what=''
+  [ "$1" = run ] || what="$1, "
+  status running "${what}attempt $n of $attempts"
+  start "$1"
+  on_node fine && case $1 in run) finished ;; esac && return
   failure
-  say "attempt $n of $attempts: $why"
+  say "${what}attempt $n of $attempts: $why"
   return 1
+}
+tries() { # run|undo: returns 0 when an attempt came to its end
+  listen
+  until attempt "$1"; do
+    if [ "$n" -ge "$attempts" ]; then
+      hear
+      status failed "$why"
+      return 1
+    fi
+    status running "$why; the next attempt is in $delay s"
+    slowly sleep "$delay"
+    delay=$((delay * 2))
+    [ "$delay" -le 120 ] || delay=120
+  done
+  hear
 }
 listen() { # to what the hook says
   nsenter -t 1 -m -- journalctl --quiet --follow --no-tail --since="@$(date +%s)" --output=cat --unit="$unit" &
@@ -177,19 +208,7 @@ hook() { # returns 0 when it is done on this node
     on_node recorded "$sum" || status succeeded '' # the pod that saw its end is gone
     return
   fi
-  listen
-  until attempt; do
-    [ "$n" -lt "$attempts" ] || break
-    status running "$why; the next attempt is in $delay s"
-    slowly sleep "$delay"
-    delay=$((delay * 2))
-    [ "$delay" -le 120 ] || delay=120
-  done
-  hear
-  if ! on_node fine || ! finished; then
-    status failed "$why"
-    return 1
-  fi
+  tries run || return
   code=0
   status succeeded ''
 }
@@ -238,7 +257,7 @@ on_drift() { # returns 0 when the hook ran and all is well
   echo $((runs + 1)) > "/state/runs-$name"
   n=$runs
   listen
-  if attempt; then
+  if attempt run; then
     hear
     code=0
     status succeeded "ran again: $why"
@@ -264,27 +283,46 @@ pause() { # until verify is asked again, or a hook has its turn
   slowly sleep "$wait"
 }
 
-# What this spec's hooks left on the node that are not in it any more: should one come back, it runs again.
+# What this spec's hooks left on the node that are not in it any more is taken back and goes: should one come back, it runs
+# again. What cannot be taken back stays, and the pod is not ready, so that no other node follows.
 forget() { # ARGUMENTS
   arguments=" $* "
   for name in $(node /bin/sh -c 'cd "$0" && grep -lxF "$1" ./*/owner' "$base" "$OWNER" | cut -d/ -f2); do
     case $arguments in *" name=$name "*) continue ;; esac
-    settings "name=$name"
+    settings "$(node cat "$base/$name/argument" 2> /dev/null || echo "name=$name")"
     take
     idle
-    say 'is no longer in the spec'
-    on_node forget
-    node rm -rf "$new"
-    node systemctl reset-failed "$unit" 2> /dev/null
+    if [ "$(node cat "$dir/owner")" = "$OWNER" ]; then # and no other spec has it by now
+      say 'is no longer in the spec'
+      if taken_back; then clear; else remains="$remains $name"; fi
+    fi
     release
   done
 }
+taken_back() {
+  [ -n "$undo" ] || return 0
+  if on_node skipped; then
+    say 'skipped by an operator: what it did stays'
+    return
+  fi
+  tries undo
+}
+clear() {
+  on_node forget
+  node rm -rf "$new"
+  node systemctl reset-failed "$unit" 2> /dev/null
+}
 
-ready() { # when each hook ran and was verified once, or an operator skips it
+ready() { # when each hook ran and was verified once, or an operator skips it, and what is gone is taken back
   [ ! -e /state/ready ] || return 0
+  for name in $remains; do
+    settings "name=$name"
+    on_node skipped || return 0
+  done
   for argument do
     settings "$argument"
     has "$dir/hook.sh" && { once || on_node skipped; } || return 0
+    [ -z "$undo" ] || there || return 0
   done
   : > /state/ready
 }

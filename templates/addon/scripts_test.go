@@ -538,6 +538,153 @@ func TestPodClearsWhatIsGone(t *testing.T) {
 	}
 }
 
+// withUndo adds to the hook x what takes it back, and returns the pod's argument.
+func (n *node) withUndo(files map[string]string, undo string) string {
+	n.t.Helper()
+	sum, undone := n.configMap(files), fmt.Sprintf("%x", sha256.Sum256([]byte(undo)))
+	if err := os.Rename(n.path("hooks/x/"+sum), n.path("hooks/x/"+sum+undone)); err != nil {
+		n.t.Fatal(err)
+	}
+	n.write("hooks/x/"+sum+undone+"/undo", undo)
+	return "name=x run=once-per-instance timeout=20 attempts=2 delay=5 sum=" + sum + " undo=" + undone
+}
+
+// What a hook did is taken back when the spec has it no more, by what was brought with it: with its variables, as often as
+// its attempts, and only then does it leave the node.
+func TestPodTakesBackAHookThatIsGone(t *testing.T) {
+	const script = "#!/bin/sh\necho ran >> LOG\n"
+	for name, c := range map[string]struct {
+		script, undo string
+		between      func(n *node)
+		log          string
+		status       string // of what stays on the node, "" when nothing does
+	}{
+		"at once":                 {script, "echo \"undone $A $KOPSHOOK_INSTANCE_GROUP\" >> LOG\n", nil, "ran\nundone b c nodes\n", ""},
+		"with an interpreter":     {script, "#!/bin/sh -e\necho undone >> LOG\nfalse || exit 0\n", nil, "ran\nundone\n", ""},
+		"at the second time":      {script, "echo undone >> LOG\n[ $KOPSHOOK_ATTEMPT = 2 ]\n", nil, "ran\nundone\nundone\n", ""},
+		"though it failed":        {"#!/bin/sh\necho ran >> LOG\nexit 3\n", "echo undone >> LOG\n", nil, "ran\nran\nundone\n", ""},
+		"never":                   {script, "echo undone >> LOG\nexit 4\n", nil, "ran\nundone\nundone\n", "undo: exit status 4"},
+		"where it was edited":     {script, "echo undone >> LOG\n", func(n *node) { n.write(daemon+"undo", "echo other >> LOG") }, "ran\n", "the files are not those of this pod"},
+		"where systemd cannot":    {script, "echo undone >> LOG\n", func(n *node) { n.program("systemd-run", "echo 1 > "+n.root+"/exit") }, "ran\n", "systemd could not run it"},
+		"not where it is skipped": {script, "echo undone >> LOG\n", func(n *node) { n.write("var/lib/kopshook/skip/x", "") }, "ran\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.t.Setenv("OWNER", "kopshook.s")
+			local := strings.NewReplacer("LOG", n.path("log"))
+			p := n.start(n.withUndo(map[string]string{"script": local.Replace(c.script), "env": "set -- \"$@\" A='b c'\n"}, local.Replace(c.undo)))
+			p.until("done", func() bool { return p.ready() || p.says(nodestatus.Failed, "script: exit status 3") })
+			p.end()
+			os.RemoveAll(n.path("hooks/x")) // kops prunes what the new addon does not have
+			if c.between != nil {
+				c.between(n)
+			}
+			p = n.start()
+			if c.status == "" {
+				p.until("ready without it", p.ready)
+			} else {
+				p.until("failed", func() bool { return p.says(nodestatus.Failed, c.status) })
+				p.until("done", func() bool { return !n.exists("run/kopshook-daemon-x.lock") })
+				if p.ready() {
+					t.Error("it is ready: the next node would follow")
+				}
+			}
+			p.end()
+			if got := n.read("log"); got != c.log {
+				t.Errorf("it did %q, want %q: %s", got, c.log, p.out)
+			}
+			if n.exists(daemon) != (c.status != "") || n.exists("var/lib/kopshook/status/x.json") != (c.status != "") {
+				t.Errorf("files of the hook are there: %v, its status: %v", n.exists(daemon), n.exists("var/lib/kopshook/status/x.json"))
+			}
+			if !strings.HasPrefix(name, "where systemd") && n.exists("var/lib/kopshook/daemon/x") {
+				t.Error("the note that it ran is there: should it come back, it would not run")
+			}
+		})
+	}
+}
+
+// A hook that could not be taken back runs again when it comes back, and an operator can have it left as it is.
+func TestPodGoesOnAfterAFailedUndo(t *testing.T) {
+	n := newNode(t)
+	n.t.Setenv("OWNER", "kopshook.s")
+	args := n.withUndo(map[string]string{"script": "#!/bin/sh\necho ran >> " + n.path("log") + "\n"}, "exit 4\n")
+	for range 2 {
+		p := n.start(args)
+		p.until("ready", p.ready)
+		p.until("succeeded", func() bool { return p.says(nodestatus.Succeeded, "") })
+		p.end()
+		p = n.start()
+		p.until("failed", func() bool { return p.says(nodestatus.Failed, "undo: exit status 4") })
+		p.end()
+	}
+	if got := n.read("log"); got != "ran\nran\n" {
+		t.Errorf("it ran %q, want once each time it came", got)
+	}
+	p := n.start()
+	p.until("failed", func() bool { return strings.Contains(p.out.String(), "undo, attempt 2 of 2: undo: exit status 4") })
+	n.write("var/lib/kopshook/skip/x", "")
+	p.until("ready when it is skipped", p.ready)
+	p.end()
+	p = n.start()
+	p.until("ready", p.ready)
+	p.end()
+	if n.exists(daemon) {
+		t.Error("its files stay")
+	}
+}
+
+// What takes a hook back can change without another run; a hook that another spec took over is not taken back.
+func TestPodKeepsTheLatestUndo(t *testing.T) {
+	n := newNode(t)
+	n.t.Setenv("OWNER", "kopshook.s")
+	files := map[string]string{"script": "#!/bin/sh\necho ran >> " + n.path("log") + "\n"}
+	args := n.withUndo(files, "echo old >> "+n.path("log")+"\n")
+	p := n.start(args)
+	p.until("ready", p.ready)
+	p.end()
+	newer := n.withUndo(files, "echo new >> "+n.path("log")+"\n")
+	late := "hooks/x/" + newer[strings.Index(newer, "sum=")+4:strings.Index(newer, " undo=")] + newer[strings.Index(newer, "undo=")+5:]
+	os.Rename(n.path(late), n.path("late"))
+	p = n.start(newer)
+	p.until("waiting for the newer one", func() bool { return strings.Contains(p.out.String(), "waits for the ConfigMap") })
+	if p.ready() {
+		t.Error("it is ready, and the node does not have what takes the hook back now")
+	}
+	os.Rename(n.path("late"), n.path(late))
+	p.until("ready", p.ready)
+	p.end()
+	n.t.Setenv("OWNER", "kopshook.other")
+	p = n.start()
+	p.until("ready", p.ready)
+	p.end()
+	n.t.Setenv("OWNER", "kopshook.s")
+	p = n.start()
+	p.until("ready", p.ready)
+	p.end()
+	if got := n.read("log"); got != "ran\nnew\n" {
+		t.Errorf("it did %q, want what it brought last", got)
+	}
+}
+
+// Where a hook moves from one spec to another, the older spec's pod may have looked before the newer one's took it.
+func TestPodLeavesAHookThatMoved(t *testing.T) {
+	n := newNode(t)
+	n.t.Setenv("OWNER", "kopshook.s")
+	p := n.start(n.withUndo(map[string]string{"script": "#!/bin/sh\n"}, ": > "+n.path("log")+"\n"))
+	p.until("ready", p.ready)
+	p.cmd.Process.Signal(syscall.SIGSTOP)
+	n.write("run/kopshook-daemon-x.lock", fmt.Sprintln(p.cmd.Process.Pid))
+	second := n.start()
+	second.until("waiting", func() bool { return strings.Contains(n.read("sleeps"), "2\n") })
+	n.write(daemon+"owner", "kopshook.other\n")
+	os.Remove(n.path("run/kopshook-daemon-x.lock"))
+	second.until("ready", second.ready)
+	second.end()
+	if n.exists("log") || !n.exists(daemon) {
+		t.Error("it took back what another spec has by now")
+	}
+}
+
 // A pod runs what overrides say for the instance group of its node.
 func TestPodChoosesTheHooksOfItsInstanceGroup(t *testing.T) {
 	for name, c := range map[string]struct {
