@@ -2,7 +2,6 @@ package cli
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/urfave/cli/v2"
 
@@ -95,23 +94,17 @@ func explainUserData(c *cli.Context, opts cloudinit.Options) ([]explain.Input, e
 	if err != nil || parts == nil && !cloudinit.IsNodeup(nodeup) {
 		// no message of kops' own form, nor kops' script: it is read as it is
 		r := cloudinit.Read(data, opts)
-		return []explain.Input{{Result: r, Verdict: verdict.OfOther(r), Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) string {
+		return []explain.Input{{Result: r, Verdict: verdict.OfOther(r), Parts: []cloudinit.Part{{Name: display(name)}}, Place: func(at cloudinit.At) report.Position {
 			if at.Part < 0 || at.Line == 0 {
-				return ""
+				return report.Position{}
 			}
-			return display(name) + ":" + strconv.Itoa(at.Line)
+			return report.Position{File: display(name), Line: at.Line}
 		}}}, nil
 	}
 	g := plan.GroupOfUserData(nodeup, parts)
 	l := plan.Looker{Options: opts}
 	e, err := explainGroup(&l, g)
 	e.Group = ""
-	e.Place = func(at cloudinit.At) string {
-		if at.Part < 0 || at.Line == 0 {
-			return ""
-		}
-		return parts[at.Part].Name + ":" + strconv.Itoa(at.Line)
-	}
 	return []explain.Input{e}, err
 }
 
@@ -153,13 +146,7 @@ func explainGroup(l *plan.Looker, g *plan.Group) (explain.Input, error) {
 	places := lint.NewPlaces(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Text(g.Manifest.Name), Parts: seen.Parts})
 	return explain.Input{Group: g.Name, Cluster: g.Cluster, Role: g.Role, Parts: seen.Parts, Size: seen.Size, Archive: seen.Archive, Limits: waits.Limits(g.Group),
 		Result: seen.Result, Verdict: seen.Verdict, HookPlace: g.HookPlace,
-		Place: func(at cloudinit.At) string {
-			pos := places.Of(at)
-			if pos.Line == 0 {
-				return ""
-			}
-			return report.Position{File: pos.File, Line: pos.Line}.String()
-		}}, nil
+		Place: places.Of}, nil
 }
 
 func printExplained(c *cli.Context, all []explain.Input) error {

@@ -22,6 +22,7 @@ import (
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/golden"
 	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -48,11 +49,11 @@ func exampleOn(t *testing.T, cloud kops.CloudProviderID, theirs []cloudinit.Part
 	}
 	in := Input{Group: group.Name, Cluster: group.Cluster, Role: group.Role, Parts: parts,
 		Result: cloudinit.ReadParts(nil, group.Role, parts, cloudinit.Options{}),
-		Place: func(at cloudinit.At) string {
+		Place: func(at cloudinit.At) report.Position {
 			if at.Part < 0 || at.Part >= len(theirs) || at.Line == 0 {
-				return ""
+				return report.Position{}
 			}
-			return fmt.Sprintf("ig.yaml:%d", 10*at.Part+at.Line)
+			return report.Position{File: "ig.yaml", Line: 10*at.Part + at.Line, Col: at.Col}
 		}}
 	b := budget.Input{Cloud: cloud, Role: group.Role, Group: group, Runtime: "v1", Hooks: hooks, Parts: ours}
 	for _, p := range theirs {
@@ -72,6 +73,11 @@ func judged(in Input) Input {
 		ig.Spec.AdditionalUserData = append(ig.Spec.AdditionalUserData, kops.UserData(p))
 	}
 	found := lint.Check(&lint.Group{Group: &instancegroups.Group{Name: in.Group, Role: in.Role, Object: ig}, Parts: in.Parts, Size: in.Size}, lint.Options{})
+	for i := range found { // without a file, places are in parts: here they are as Place has them
+		if n := slices.IndexFunc(in.Parts, func(p cloudinit.Part) bool { return p.Name == found[i].File }); n >= 0 {
+			found[i].Position = in.Place(cloudinit.At{Part: n, Line: found[i].Line, Col: found[i].Col})
+		}
+	}
 	in.Verdict = verdict.Of(verdict.Facts{Role: in.Role, Result: in.Result, Findings: found, Hooks: waits.Find(in.Result, nil), Size: in.Size})
 	return in
 }
@@ -118,6 +124,17 @@ func brokenByOthers(t *testing.T) Input {
 	return example(t, bad, hook("driver", generator.PreNodeup), hook("agent", generator.PreKubelet))
 }
 
+// hangs has a boothook at which the boot hangs, and before it one that is fine.
+func hangs(t *testing.T) Input {
+	parts := []cloudinit.Part{
+		{Name: "fine.sh", Type: cloudinit.TypeBoothook, Content: "#!/bin/sh\ntrue\n"},
+		{Name: "hangs.sh", Type: cloudinit.TypeBoothook, Content: "#!/bin/sh\ntrue\nsystemctl restart kubelet\ntrue\n"},
+		{Name: "late.sh", Type: cloudinit.TypeBoothook, Content: "#!/bin/sh\ntrue\n"},
+		{Name: "zz.sh", Type: cloudinit.TypeShellScript, Content: "#!/bin/sh\ntrue\n"},
+	}
+	return example(t, parts, hook("driver", generator.PreNodeup), hook("drain", generator.PreShutdown))
+}
+
 func TestForms(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -127,6 +144,7 @@ func TestForms(t *testing.T) {
 		{"large", everyPhase(t, "aws")},
 		{"broken", brokenByOthers(t)},
 		{"plain", example(t, nil)},
+		{"hangs", hangs(t)},
 		{"never", example(t, replacesNodeup, hook("driver", generator.PreNodeup), hook("drain", generator.PreShutdown))},
 		{"bastion", func() Input {
 			in := example(t, theirs[:1])
@@ -236,7 +254,7 @@ func FuzzForms(f *testing.F) {
 	f.Add("</svg>&\"'\x00", "runcmd:\n- \"\\u0001]]>\"\n")
 	f.Fuzz(func(t *testing.T, name, content string) {
 		parts := []cloudinit.Part{{Name: name, Type: cloudinit.TypeCloudConfig, Content: content}, {Name: name, Type: cloudinit.TypeShellScript, Content: content}}
-		in := Input{Group: name, Cluster: name, Role: "Node", Parts: parts, Place: func(cloudinit.At) string { return name },
+		in := Input{Group: name, Cluster: name, Role: "Node", Parts: parts, Place: func(cloudinit.At) report.Position { return report.Position{File: name, Line: 1} },
 			Result: cloudinit.ReadParts(nil, "Node", parts, cloudinit.Options{})}
 		timeline := Make(in)
 		var svg, other bytes.Buffer
@@ -259,7 +277,7 @@ func FuzzForms(f *testing.F) {
 func TestWhoJoins(t *testing.T) {
 	whole := func(data string) Input {
 		r := cloudinit.Read([]byte(data), cloudinit.Options{})
-		return Input{Parts: []cloudinit.Part{{Name: "file"}}, Result: r, Verdict: verdict.OfOther(r), Place: func(cloudinit.At) string { return "" }}
+		return Input{Parts: []cloudinit.Part{{Name: "file"}}, Result: r, Verdict: verdict.OfOther(r), Place: func(cloudinit.At) report.Position { return report.Position{} }}
 	}
 	role := func(role string, in Input) Input {
 		in.Role, in.Result = role, cloudinit.ReadParts(nil, role, in.Parts, cloudinit.Options{})
@@ -306,7 +324,7 @@ func TestNoNameControlsTheTerminal(t *testing.T) {
 		`packages: ["\e[2J\njq"]` + "\n" + `bootcmd: ["a\e[2J\nb"]` + "\n"
 	in := example(t, []cloudinit.Part{{Name: evil, Type: cloudinit.TypeShellScript, Content: "#!/bin/sh\n"}, {Name: evil, Type: cloudinit.TypeCloudConfig, Content: config}})
 	in.Group, in.Cluster, in.Role = evil, evil, "Node"
-	in.Place = func(cloudinit.At) string { return evil + ":1" }
+	in.Place = func(cloudinit.At) report.Position { return report.Position{File: evil, Line: 1} }
 	timeline := Make(in)
 	for name, form := range map[string]func(io.Writer) error{
 		"text":    func(w io.Writer) error { return Text(w, timeline, Screen{}) },

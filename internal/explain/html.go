@@ -175,7 +175,8 @@ func stepTable(b *strings.Builder, t *Timeline) {
 			}
 			name := "<code>" + html.EscapeString(clean(st.Name)) + "</code>"
 			if st.Detail != "" {
-				name += "<br><span class=\"soft\">" + html.EscapeString(clean(st.Detail)) + "</span>"
+				look := map[bool]string{true: "bad", false: "soft"}[st.Ends]
+				name += "<br><span class=\"" + look + "\">" + html.EscapeString(clean(st.Detail)) + "</span>"
 			}
 			if st.Also != "" {
 				name += "<br><span class=\"soft\">" + html.EscapeString(clean(st.Also)) + "</span>"

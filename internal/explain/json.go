@@ -36,6 +36,7 @@ type Run struct {
 	Place     string          `json:"place,omitempty"` // file:line
 	File      *cloudinit.File `json:"file,omitempty"`
 	Items     []RunItem       `json:"items,omitempty"`
+	Never     bool            `json:"never,omitempty"` // the machine does not come that far
 }
 
 // RunItem is one command or package.
@@ -43,6 +44,7 @@ type RunItem struct {
 	Text  string `json:"text"`
 	Owner Owner  `json:"owner"`
 	Place string `json:"place,omitempty"`
+	Never bool   `json:"never,omitempty"`
 }
 
 // JSONHook is a hook that arrives on the node as a unit, in the order in which they run.
@@ -59,6 +61,7 @@ type JSONHook struct {
 	Measured float64  `json:"measuredSeconds,omitempty"`
 	Before   []string `json:"before,omitempty"` // further units that wait for it
 	Place    string   `json:"place,omitempty"`  // file:line
+	Never    bool     `json:"never,omitempty"`  // the machine does not come that far
 }
 
 // JSONWaits is how long nodeup and the kubelet may wait for hooks, in seconds.
@@ -99,35 +102,36 @@ func JSON(all []Input) []Explained {
 		if in.Verdict.Kind == verdict.Never {
 			e.NeverJoins = in.Verdict.Why
 		}
-		if w := waits.Kubelet(m.hooks); w.Slowest != nil {
+		if w := waits.Kubelet(m.hooks); w.Slowest != nil && !in.Verdict.NoNode() {
 			total, _ := (&Timeline{Waits: m.waits()}).took()
 			e.Waits = &JSONWaits{waits.Nodeup(m.hooks).Total.Seconds(), w.Total.Seconds(), w.Slowest.Name, total.Seconds(), []JSONLimit{}}
 			for _, l := range m.limits() {
 				e.Waits.Limits = append(e.Waits.Limits, JSONLimit{l.Who, l.After.Seconds(), l.Option, l.Of(m.hooks).Total > l.After})
 			}
 		}
-		for _, r := range in.Result.Runs {
-			e.Runs = append(e.Runs, m.run(r))
+		for i, r := range in.Result.Runs {
+			e.Runs = append(e.Runs, m.run(i, r))
 		}
-		for _, h := range m.hooks {
+		for i, h := range m.hooks {
 			e.Hooks = append(e.Hooks, JSONHook{h.Name, string(h.Phase), h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout),
-				h.Worst().Seconds(), in.Took[h.Name].Seconds(), h.Before, m.hookPlace(h.Name)})
+				h.Worst().Seconds(), in.Took[h.Name].Seconds(), h.Before, m.hookPlace(h.Name), !m.hookRuns(i)})
 		}
 		for _, l := range in.Result.Lost {
-			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, in.Place(l.At), in.Place(l.By)})
+			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, m.place(l.At), m.place(l.By)})
 		}
 		list = append(list, e)
 	}
 	return list
 }
 
-func (m *maker) run(r cloudinit.Run) Run {
-	out := Run{Stage: r.Stage, What: r.What, Name: r.Name, Owner: m.owner(r.At), EveryBoot: r.EveryBoot, Place: m.in.Place(r.At), File: r.File}
+func (m *maker) run(n int, r cloudinit.Run) Run {
+	out := Run{Stage: r.Stage, What: r.What, Name: r.Name, Owner: m.owner(r.At), EveryBoot: r.EveryBoot, Place: m.place(r.At), File: r.File}
 	if m.isNodeup(r) {
 		out.Owner = Kops
 	}
-	for _, i := range r.Items {
-		out.Items = append(out.Items, RunItem{i.Text, m.owner(i.At), m.in.Place(i.At)})
+	out.Never = !m.runs(n, 0)
+	for j, i := range r.Items {
+		out.Items = append(out.Items, RunItem{i.Text, m.owner(i.At), m.place(i.At), !m.runs(n, j)})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -102,7 +103,7 @@ func summary(b *strings.Builder, t *Timeline) {
 func flowchart(b *strings.Builder, t *Timeline) {
 	b.WriteString("flowchart TB\n")
 	first, last := map[string]string{}, map[string]string{}
-	nodeup := ""
+	nodeup, end := "", ""
 	var beside, never []string
 	n := 0
 	for _, s := range t.Stages {
@@ -125,6 +126,9 @@ func flowchart(b *strings.Builder, t *Timeline) {
 				first[s.ID] = id
 			}
 			previous, last[s.ID] = id, id
+			if st.Ends {
+				end = id
+			}
 			if st.Name == "nodeup.sh" && st.Owner == Kops {
 				nodeup = id
 			}
@@ -148,7 +152,7 @@ func flowchart(b *strings.Builder, t *Timeline) {
 	}
 	for i, id := range never { // nothing leads there
 		if i == 0 {
-			arrow(before, id, "-. never .-x")
+			arrow(cmp.Or(end, last[StageNodeup], before), id, "-. never .-x")
 		} else {
 			arrow(never[i-1], id, "-.-")
 		}
@@ -176,10 +180,6 @@ func flowchart(b *strings.Builder, t *Timeline) {
 
 func mermaidStep(s Step) string {
 	name := mermaidText(cut(s.Name, 40))
-	small := s.Detail
-	if small == "" {
-		small = s.What
-	}
 	when := "first boot"
 	if s.EveryBoot {
 		when = "every boot"
@@ -187,11 +187,14 @@ func mermaidStep(s Step) string {
 	if s.Never {
 		when = "never"
 	}
+	if small := s.detail(); small != "" {
+		when = mermaidText(cut(small, 40)) + ", " + when
+	}
 	also := ""
 	if s.Also != "" {
 		also = "<br/><small>" + mermaidText(cut(s.Also, 40)) + "</small>"
 	}
-	return fmt.Sprintf("%s<br/><small>%s, %s</small>%s", name, mermaidText(cut(small, 40)), when, also)
+	return fmt.Sprintf("%s<br/><small>%s</small>%s", name, when, also)
 }
 
 func mermaidClass(s Step) string { return string(s.Owner) }

@@ -13,7 +13,7 @@ func (m *maker) around(nodeup []Step) []Step {
 		step := func(e unitfile.Exec, key, fails string, blocks bool) Step {
 			s := Step{Name: e.Line, Owner: Yours, What: key, EveryBoot: true, Fails: fails, Blocks: blocks}
 			if e.Item >= 0 {
-				s.Place = m.in.Place(run.Items[e.Item].At)
+				s.Place = m.place(run.Items[e.Item].At)
 			}
 			return s
 		}

@@ -16,30 +16,32 @@ func (m *maker) cloudInit() []Stage {
 	final := Stage{ID: StageFinal, Title: "cloud-init, final stage", Note: "after multi-user.target"}
 	files := &Step{Name: "units and scripts", Owner: Kopshook, What: "write_files", Fails: "the gate stays shut: the node never joins", Blocks: true}
 	count := 0
-	for _, r := range m.in.Result.Runs {
+	for i, r := range m.in.Result.Runs {
 		switch {
 		case r.What == "boothook":
-			s := m.boothook(r)
+			s := m.at(m.boothook(r), i, -1)
 			if n := len(init.Steps); n > 0 && s.What == "tool" && init.Steps[n-1].What == "tool" {
-				init.Steps[n-1].Detail += ", " + s.Detail
+				if !s.Never {
+					init.Steps[n-1].Detail += ", " + s.Detail
+				}
 				continue
 			}
 			init.Steps = append(init.Steps, s)
 		case r.What == "bootcmd":
-			init.Steps = append(init.Steps, m.bootcmd(r)...)
+			init.Steps = append(init.Steps, m.bootcmd(i, r)...)
 		case r.File != nil && m.ours(r.At):
 			if count++; count == 1 {
-				init.Steps = append(init.Steps, *files)
+				init.Steps = append(init.Steps, m.at(*files, i, -1))
 			}
 		case r.What == "write_files":
-			init.Steps = append(init.Steps, m.file(r))
+			init.Steps = append(init.Steps, m.at(m.file(r), i, -1))
 		case r.What == "write_files_deferred":
-			final.Steps = append(final.Steps, m.file(r))
+			final.Steps = append(final.Steps, m.at(m.file(r), i, -1))
 		case r.What == "runcmd": // it only writes the script, which runs among the others
 		case strings.HasPrefix(r.What, "script"):
-			final.Steps = append(final.Steps, m.script(r))
+			final.Steps = append(final.Steps, m.at(m.script(r), i, -1))
 		default:
-			s := m.module(r)
+			s := m.at(m.module(r), i, -1)
 			switch r.Stage {
 			case cloudinit.Init:
 				init.Steps = append(init.Steps, s)
@@ -51,7 +53,7 @@ func (m *maker) cloudInit() []Stage {
 		}
 	}
 	for i := range init.Steps {
-		if s := &init.Steps[i]; s.What == "write_files" && s.Owner == Kopshook {
+		if s := &init.Steps[i]; s.What == "write_files" && s.Owner == Kopshook && !s.Never {
 			s.Detail = fmt.Sprintf("%s of the hooks", report.Count(count, "file"))
 		}
 	}
@@ -59,7 +61,7 @@ func (m *maker) cloudInit() []Stage {
 }
 
 func (m *maker) boothook(r cloudinit.Run) Step {
-	s := Step{Name: r.Name, Owner: Yours, What: "boothook", EveryBoot: true, Place: m.in.Place(r.At), Fails: "the boot goes on, only a log says so"}
+	s := Step{Name: r.Name, Owner: Yours, What: "boothook", EveryBoot: true, Place: m.place(r.At), Fails: "the boot goes on, only a log says so"}
 	if !m.ours(r.At) {
 		return s
 	}
@@ -85,10 +87,10 @@ func (m *maker) boothook(r cloudinit.Run) Step {
 }
 
 // bootcmd returns a step for each boot hook, and one for each command of the user's.
-func (m *maker) bootcmd(r cloudinit.Run) []Step {
+func (m *maker) bootcmd(run int, r cloudinit.Run) []Step {
 	var steps []Step
-	for _, item := range r.Items {
-		s := Step{Name: shorten(item.Text), Owner: Yours, What: "bootcmd", EveryBoot: true, Place: m.in.Place(item.At), Fails: "the commands behind it run all the same"}
+	for j, item := range r.Items {
+		s := Step{Name: shorten(item.Text), Owner: Yours, What: "bootcmd", EveryBoot: true, Place: m.place(item.At), Fails: "the commands behind it run all the same"}
 		if m.ours(item.At) {
 			s.Owner, s.Place, s.What = Kopshook, "", "boot hook"
 			if h := bootHook(item.Text); h != "" {
@@ -96,7 +98,7 @@ func (m *maker) bootcmd(r cloudinit.Run) []Step {
 				s.Fails, s.Place = "the boot goes on, only a log says so", m.hookPlace(h)
 			}
 		}
-		steps = append(steps, s)
+		steps = append(steps, m.at(s, run, j))
 	}
 	return steps
 }
@@ -109,7 +111,7 @@ func shorten(s string) string {
 
 func (m *maker) file(r cloudinit.Run) Step {
 	f := r.File
-	s := Step{Name: f.Path, Owner: Yours, What: "write_files", Place: m.in.Place(r.At), Fails: "the files behind it are missing, the boot goes on"}
+	s := Step{Name: f.Path, Owner: Yours, What: "write_files", Place: m.place(r.At), Fails: "the files behind it are missing, the boot goes on"}
 	s.Detail = fmt.Sprintf("%04o %s:%s", f.Mode, orRoot(f.User), orRoot(f.Group))
 	if f.Append {
 		s.Detail += ", appended"
@@ -125,7 +127,7 @@ func orRoot(s string) string {
 }
 
 func (m *maker) module(r cloudinit.Run) Step {
-	s := Step{Name: r.Name, Owner: Yours, What: r.What, Place: m.in.Place(r.At), Fails: "the boot goes on, only a log says so"}
+	s := Step{Name: r.Name, Owner: Yours, What: r.What, Place: m.place(r.At), Fails: "the boot goes on, only a log says so"}
 	if m.ours(r.At) {
 		s.Owner, s.Place = Kopshook, ""
 	}
@@ -156,15 +158,12 @@ func (m *maker) isNodeup(r cloudinit.Run) bool {
 }
 
 func (m *maker) script(r cloudinit.Run) Step {
-	s := Step{Name: r.Name, Owner: Yours, What: r.What, EveryBoot: r.EveryBoot, Place: m.in.Place(r.At)}
+	s := Step{Name: r.Name, Owner: Yours, What: r.What, EveryBoot: r.EveryBoot, Place: m.place(r.At)}
 	nodeup := m.nodeup && r.What == "script"
 	switch {
 	case m.isNodeup(r):
 		s.Name, s.Owner, s.Place, s.What = cloudinit.NodeupName, Kops, "", "kops"
 		s.Detail, s.Fails = "installs nodeup, starts it and returns", "it tries again for ever"
-		if m.neverReached() {
-			s.Never, s.Detail, s.Fails = true, "is not reached", ""
-		}
 	case nodeup && r.Name > cloudinit.NodeupName:
 		s.Beside = true
 		s.Detail, s.Fails = "runs beside nodeup", "the node joins all the same"

@@ -65,8 +65,10 @@ func (p *painter) stage(id string) *Stage {
 
 func (p *painter) draw() {
 	top := p.header()
-	p.text("lane", laneA, top, "cloud-init")
 	y := top + 4
+	if p.t.runs() {
+		p.text("lane", laneA, top, "cloud-init")
+	}
 	for _, id := range []string{StageInit, StageConfig} {
 		if s := p.stage(id); s != nil {
 			y, _, _ = p.column(*s, laneA, widthA, y)
@@ -79,7 +81,7 @@ func (p *painter) draw() {
 	var nodeup box
 	if s := p.stage(StageFinal); s != nil {
 		y = p.marker(y, "sysinit.target · network-online.target · multi-user.target")
-		if p.t.Node {
+		if p.stage(StageNodeup) != nil {
 			p.text("lane", laneB, y+26, "hooks")
 			p.text("lane", laneC, y+26, "kops")
 		}
@@ -91,7 +93,7 @@ func (p *painter) draw() {
 		p.kops(nodeup, late, y)
 	}
 	if s := p.stage(StageNever); s != nil {
-		p.column(*s, laneC, widthC, y)
+		p.column(*s, laneA, widthA, y)
 	}
 }
 

@@ -39,26 +39,36 @@ func (p *painter) kops(nodeup box, late *Stage, y float64) float64 {
 	if s := p.stage(StagePreKubelet); s != nil {
 		hooks, first, _ := p.column(*s, laneB, widthB, nodeupY)
 		kubeletY = max(kubeletY, hooks) + 6
-		p.path("", true, channelB, gateY, channelB, first.middle(), laneB-2, first.middle())
+		if !s.Steps[0].Never { // nothing leads to what never runs
+			p.path("", true, channelB, gateY, channelB, first.middle(), laneB-2, first.middle())
+		}
 		p.path("dash", false, channelC, nodeupBox.bottom(), channelC, kubeletY-2)
 		kubeletY = p.gate(kubeletY, "the kubelet waits for all pre-kubelet hooks", p.stage(StagePostNodeup) != nil)
-	} else {
+	} else if !p.stage(StageKubelet).Steps[0].Never {
 		p.path("", true, channelC, nodeupBox.bottom(), channelC, kubeletY+stageTop-2)
 	}
 	right := kubeletY
 	if s := p.stage(StagePostNodeup); s != nil {
 		var first box
 		right, first, _ = p.column(*s, laneB, widthB, kubeletY)
-		p.path("", true, nodeupBox.x, nodeupBox.middle(), turn, nodeupBox.middle(), turn, first.middle(), first.right()+2, first.middle())
+		if !s.Steps[0].Never {
+			p.path("", true, nodeupBox.x, nodeupBox.middle(), turn, nodeupBox.middle(), turn, first.middle(), first.right()+2, first.middle())
+		}
 	}
 	below, _, kubelet := p.column(*p.stage(StageKubelet), laneC, widthC, kubeletY)
 	if s := p.stage(StagePostKubelet); s != nil {
 		var first box
 		right, first, _ = p.column(*s, laneB, widthB, max(right, kubelet.y-stageTop))
-		p.path("", true, kubelet.x, kubelet.middle(), turn+7, kubelet.middle(), turn+7, first.middle(), first.right()+2, first.middle())
+		if !s.Steps[0].Never {
+			p.path("", true, kubelet.x, kubelet.middle(), turn+7, kubelet.middle(), turn+7, first.middle(), first.right()+2, first.middle())
+		}
 	}
 	y = max(below, right, left, y)
 	if s := p.stage(StageShutdown); s != nil {
+		if s.Steps[0].Never {
+			below, _, _ = p.column(*s, laneB, widthB, y)
+			return below
+		}
 		y = p.marker(y, "the node runs, until it is shut down")
 		hooks, _, last := p.column(*s, laneB, widthB, y)
 		stop := Step{Name: "kubelet", Owner: Kops, What: "kops", EveryBoot: true, Detail: "is stopped then"}

@@ -30,10 +30,7 @@ func (p *painter) column(s Stage, x, w, y float64) (below float64, first, last b
 // step draws one box: its name and place, details, and what happens when it fails.
 func (p *painter) step(s Step, x, w, y float64) box {
 	inner := w - (boxPad + 16) - 10
-	detail := s.Detail
-	if detail == "" && s.What != "kops" {
-		detail = s.What
-	}
+	detail := s.detail()
 	fails := failsFace.wrap("if it fails: "+s.Fails, inner)
 	if s.Fails == "" {
 		fails = nil
@@ -70,7 +67,11 @@ func (p *painter) step(s Step, x, w, y float64) box {
 	p.text("name", tx, y+20, nameFace.cut(s.Name, nameRoom))
 	line := y + 37
 	if detail != "" {
-		p.text("detail", tx, line, detailFace.cut(detail, inner))
+		class := "detail"
+		if s.Ends {
+			class = "failsbad"
+		}
+		p.text(class, tx, line, detailFace.cut(detail, inner))
 		line += 16
 	}
 	for _, l := range also {

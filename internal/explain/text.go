@@ -84,6 +84,9 @@ func Text(w io.Writer, t *Timeline, on Screen) error {
 	if line := strings.Join(legend, "   "); utf8.RuneCountInString(line) <= p.width {
 		legend = []string{line}
 	}
+	if !t.runs() {
+		legend = nil
+	}
 	for _, line := range legend {
 		p.line("%s", p.dim(line))
 	}
@@ -203,10 +206,7 @@ func (p *textPrinter) stage(s Stage, nameWidth int) {
 		if st.Blocks {
 			blocks = "■"
 		}
-		detail := st.Detail
-		if detail == "" && st.What != st.Name {
-			detail = st.What
-		}
+		detail := st.detail()
 		room := p.width - 4 - nameWidth - 1 - ownerWidth - 1
 		place := base(st.Place)
 		if st.Place == "" {
@@ -217,6 +217,9 @@ func (p *textPrinter) stage(s Stage, nameWidth int) {
 			free = room
 		}
 		text := pad(p.cut(detail, max(free, 0)), max(free, 0))
+		if st.Ends {
+			text = p.paint(31, text)
+		}
 		if place != "" {
 			text += " " + p.dim(place)
 		}

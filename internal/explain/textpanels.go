@@ -82,6 +82,9 @@ func (p *textPrinter) failures(t *Timeline) {
 			}
 		}
 	}
+	if len(groups) == 0 {
+		return
+	}
 	p.heading("what fails", "what happens then")
 	for _, g := range groups {
 		for _, line := range wrap(strings.Join(g.names, ", "), p.width-1) {

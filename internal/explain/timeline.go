@@ -18,6 +18,7 @@ import (
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/verdict"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -38,8 +39,8 @@ type Input struct {
 	HookPlace func(hook string) string
 	// Took is how long hooks took where somebody measured it, by their names.
 	Took map[string]time.Duration
-	// Place names a place in the user's files, "ig.yaml:12", or "".
-	Place func(cloudinit.At) string
+	// Place is a place in the user's files; its zero value is one that is not in them.
+	Place func(cloudinit.At) report.Position
 }
 
 // Owner is whose doing a step is.
@@ -64,6 +65,7 @@ type Step struct {
 	Blocks    bool   // when it fails the node does not join
 	Beside    bool   // it runs beside nodeup, though it stands in a stage before it
 	Never     bool   // the node does not come that far
+	Ends      bool   // it comes no further than this
 	Hook      *Hook  // of kopshook
 }
 
@@ -140,8 +142,7 @@ func Make(in Input) *Timeline {
 	t.Stages = m.cloudInit()
 	switch {
 	case m.neverReached():
-		m.blame(t.Stages)
-		t.Stages = append(t.Stages, m.never())
+		t.Stages = append(t.Stages, m.never(t.Stages))
 	case m.isNode():
 		t.Stages = append(t.Stages, m.kops()...)
 	}
@@ -149,6 +150,11 @@ func Make(in Input) *Timeline {
 	t.Lost = m.losses()
 	t.clean()
 	return t
+}
+
+// runs says whether the machine does anything of what the timeline shows.
+func (t *Timeline) runs() bool {
+	return slices.ContainsFunc(t.Stages, func(s Stage) bool { return slices.ContainsFunc(s.Steps, func(st Step) bool { return !st.Never }) })
 }
 
 // losses tells what is lost; what kopshook's parts lose for one reason is one loss.
@@ -180,12 +186,14 @@ func (m *maker) losses() []Loss {
 type maker struct {
 	in     Input
 	hooks  []Hook
-	nodeup bool // kops' script runs
+	nodeup bool // kops' script is there
+	end    end
 }
 
 func newMaker(in Input) *maker {
 	m := &maker{in: in, hooks: waits.Find(in.Result, in.Archive)}
 	m.nodeup = slices.ContainsFunc(in.Result.Runs, m.isNodeup)
+	m.findEnd()
 	return m
 }
 
@@ -199,7 +207,7 @@ func (m *maker) loss(l cloudinit.Loss) Loss {
 	if l.Name != "" && !strings.Contains(what, l.Name) {
 		what += " of " + l.Name
 	}
-	return Loss{What: what, Why: l.Why, Place: m.in.Place(l.At), Fatal: l.Kind == cloudinit.LostAll || l.Kind == cloudinit.LostInit}
+	return Loss{What: what, Why: l.Why, Place: m.place(l.At), Fatal: l.Kind == cloudinit.LostAll || l.Kind == cloudinit.LostInit}
 }
 
 // kops returns what happens when nodeup.sh has started nodeup.
@@ -209,10 +217,18 @@ func (m *maker) kops() []Stage {
 		for i := range m.hooks {
 			if h := &m.hooks[i]; h.Phase == phase {
 				s := hookStep(h)
-				if m.in.Verdict.NoNode() && (phase == generator.PostKubelet || phase == generator.PreShutdown) {
-					s = Step{Name: h.Name, Owner: Kopshook, What: "hook", Detail: "does not run", Never: true}
-				}
 				s.Place = m.hookPlace(h.Name)
+				switch {
+				case !m.hookRuns(i) && h.Missing:
+					s = s.never("does not arrive")
+				case !m.hookRuns(i):
+					s = s.never("does not run")
+				case i == m.end.hook:
+					s.Fails, s.Ends = "", true
+					if !h.Missing {
+						s.Detail = "cannot succeed"
+					}
+				}
 				steps = append(steps, s)
 			}
 		}
@@ -226,18 +242,20 @@ func (m *maker) kops() []Stage {
 		{Name: "kubelet", Owner: Kops, What: "kops", EveryBoot: true, Detail: "the node joins the cluster", Fails: "it starts again every 2 s; hooks do not run again"},
 	}}
 	if m.in.Verdict.NoNode() {
-		kubelet.Note = "the node never joins"
-		if m.in.Verdict.Kind == verdict.TooLarge {
-			kubelet.Note = "there is no machine"
-		}
-		kubelet.Steps[0] = Step{Name: "kubelet", Owner: Kops, What: "kops", Detail: "does not start", Never: true}
+		kubelet.Note, kubelet.Steps[0] = "the node never joins", kubelet.Steps[0].never("does not start")
 	}
 	nodeup := []Step{
 		{Name: "nodeup", Owner: Kops, What: "kops", EveryBoot: true, Detail: "installs containerd and the kubelet", Fails: "the node does not join; systemctl restart kops-configuration tries again", Blocks: true},
 	}
+	nodeup = m.around(nodeup)
+	for i := range nodeup {
+		if !m.nodeupRuns() {
+			nodeup[i] = nodeup[i].never("does not run")
+		}
+	}
 	return []Stage{
 		{StagePreNodeup, "pre-nodeup hooks", "nodeup and the kubelet wait for each", hooks(generator.PreNodeup)},
-		{StageNodeup, "kops-configuration.service", "on every boot", m.around(nodeup)},
+		{StageNodeup, "kops-configuration.service", "on every boot", nodeup},
 		{StagePreKubelet, "pre-kubelet hooks", "beside nodeup; the kubelet waits for each", hooks(generator.PreKubelet)},
 		{StagePostNodeup, "post-nodeup hooks", "when nodeup has succeeded", hooks(generator.PostNodeup)},
 		kubelet,
@@ -267,6 +285,14 @@ func hookStep(h *Hook) Step {
 		s.Fails = "it is recorded"
 	}
 	return s
+}
+
+// detail is what is to be said of a step beside its name.
+func (s Step) detail() string {
+	if s.Detail == "" && s.What != s.Name {
+		return s.What
+	}
+	return s.Detail
 }
 
 // base names a file without its folders.

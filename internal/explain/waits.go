@@ -3,6 +3,7 @@ package explain
 import (
 	"time"
 
+	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/waits"
 )
@@ -35,6 +36,15 @@ func (m *maker) limits() []waits.Limit {
 		return waits.Limits(nil)
 	}
 	return m.in.Limits
+}
+
+// place is "ig.yaml:12", or "".
+func (m *maker) place(at cloudinit.At) string {
+	p := m.in.Place(at)
+	if p.Line == 0 {
+		return ""
+	}
+	return report.Position{File: p.File, Line: p.Line}.String()
 }
 
 func (m *maker) hookPlace(hook string) string {

@@ -9,27 +9,30 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// Effect is what an error means for the nodes, as far as it is certain.
+// Effect is what an error means for the nodes, as far as it is certain. Of two, the larger one comes first in the life of a machine.
 type Effect int
 
 const (
 	NoEffect     Effect = iota // it depends, or nothing is lost
 	Loses                      // something of the user data does not arrive, or does not run
-	TooLarge                   // the cloud refuses the user data
 	KubeletFails               // nodeup runs, and the kubelet does not start
 	HookFails                  // a hook that the kubelet waits for cannot succeed
-	NeverJoins                 // no machine comes as far as nodeup
+	NoNodeup                   // the user data runs, but for nodeup.sh
+	Ends                       // the machine comes no further than to what the finding is about
+	NothingRuns                // of the user data
+	TooLarge                   // the cloud refuses the user data, and makes no machine
+	Refused                    // kops refuses the instance group
 )
 
 // effects of errors that mean the same wherever they are found. What is lost has its effect from checkLosses.
 var effects = map[string]Effect{
-	"KH001": NeverJoins, // kops refuses the instance group
+	"KH001": Refused,
 	"KH008": Loses,
-	"KH012": NeverJoins,
-	"KH027": NeverJoins,
-	"KH034": NeverJoins, // the boot hangs
-	"KH037": NeverJoins, // the boot hangs
-	"KH060": Loses,      // the shell stops there
+	"KH012": NoNodeup,
+	"KH027": NothingRuns,
+	"KH034": Ends,  // the boot hangs
+	"KH037": Ends,  // the boot hangs
+	"KH060": Loses, // the shell stops there
 	Size:    TooLarge,
 }
 

@@ -16,7 +16,7 @@ func (p *pass) checkGroup() {
 	pos := report.Position{File: p.g.File}
 	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData")
 	if reason := p.g.Unsupported(); reason != "" {
-		what := NeverJoins
+		what := NothingRuns
 		if p.g.LeavesOut() {
 			what = Loses
 		}

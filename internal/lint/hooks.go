@@ -88,7 +88,7 @@ type hookPass struct {
 
 func (p *hookPass) add(code string, pos report.Position, message string, options ...option) {
 	rule := RuleOf(code)
-	f := Finding{Rule: rule, part: -1}
+	f := Finding{Rule: rule, Hook: p.h.Name, part: -1}
 	f.Finding = report.Finding{Severity: rule.Severity, Code: code, Position: pos, Message: fmt.Sprintf("hook %q: %s", p.h.Name, message), Remedy: rule.Remedy}
 	for _, o := range options {
 		o(&f)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,6 +36,8 @@ type Finding struct {
 	Rule *Rule
 	// Effect is what it means for the nodes.
 	Effect Effect
+	// Hook names the hook of a spec that it is about, "" where it is about user data.
+	Hook string
 	// Fix are edits of the file that fix it, if there is one way that is right for everybody.
 	Fix []Edit
 	// whole is set where the finding is about a part as a whole: a comment anywhere in the part switches it off.
@@ -85,7 +88,14 @@ func Look(g *Group, opts Options) ([]Finding, *cloudinit.Result) {
 
 // settle sorts findings, and drops those that are switched off or said already.
 func (p *pass) settle() []Finding {
-	slices.SortStableFunc(p.found, func(a, b Finding) int { return comparePlaces(a, b) })
+	part := func(f Finding) int { // of user data, the files are its parts; what is in none of them comes last
+		i := slices.IndexFunc(p.g.Parts, func(part cloudinit.Part) bool { return p.g.File == "" && part.Name == f.File })
+		if i < 0 {
+			return len(p.g.Parts)
+		}
+		return i
+	}
+	slices.SortStableFunc(p.found, func(a, b Finding) int { return cmp.Or(part(a)-part(b), comparePlaces(a, b)) })
 	type key struct {
 		pos  report.Position
 		code string
@@ -182,6 +192,9 @@ func (p *pass) place(at cloudinit.At) report.Position {
 	pos := report.Position{File: p.g.File, Line: p.g.Line}
 	if !p.theirs(at.Part) {
 		return pos
+	}
+	if p.g.File == "" { // it is the user data of a machine, and its parts are files
+		return report.Position{File: p.g.Parts[at.Part].Name, Line: at.Line, Col: at.Col}
 	}
 	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData", p.item(at.Part), "content")
 	if offset, ok := p.offset(at); ok {

@@ -104,7 +104,7 @@ func (p *pass) checkReboots() {
 			}
 			effects := effect(NoEffect)
 			if !c.Guarded && !c.Fn {
-				effects = effect(NeverJoins)
+				effects = effect(Ends)
 			}
 			switch {
 			case before:

@@ -131,7 +131,7 @@ func checkWaits(p adder, s *shellText, c *command, pos report.Position) {
 	if c.Is("cloud-init") && c.Has("status") && c.Has("--wait", "-w") {
 		var opts []option
 		if s.everyBoot() {
-			opts = append(opts, effect(NeverJoins)) // nodeup.sh comes after it
+			opts = append(opts, effect(Ends)) // nodeup.sh comes after it
 		}
 		p.add("KH063", pos, "cloud-init status --wait waits for cloud-init, which waits for this: a deadlock, on a reboot at the latest", opts...)
 	}

@@ -32,8 +32,11 @@ type Verdict struct {
 	Lost  int    `json:"lost,omitempty"`  // how many things do not arrive or do not run
 	Hooks int    `json:"hooks"`           // how many the kubelet waits for
 
-	// NodeupRuns says of machines that never join that nodeup.sh runs all the same: a hook holds the kubelet back, or it does not start.
-	NodeupRuns bool `json:"-"`
+	// Effect says how far the machines come, for those who draw it; Hook and At say where that ends: at a hook, by its name on the
+	// node, or at a place in a file.
+	Effect lint.Effect     `json:"-"`
+	Hook   string          `json:"-"`
+	At     report.Position `json:"-"`
 
 	bastion bool
 	unsure  string // when it may be too large: by how much
@@ -68,26 +71,28 @@ func Of(f Facts) Verdict {
 			v.Hooks++
 		}
 		if h.Holds() && h.Missing && missing == "" {
-			missing = fmt.Sprintf("hook %q does not arrive on the node", h.Name)
+			missing = h.Name
 		}
 	}
 	if v.Lost == 0 && len(f.Result.Lost) > 0 {
 		missing = "" // comments say that nothing is lost on the user's image
 	}
+	v.Effect, v.Hook, v.At = worst.Effect, worst.Hook, worst.Position
 	switch {
-	case worst.Effect == lint.NeverJoins:
+	case worst.Effect == lint.TooLarge:
+		v.Kind, v.Why = TooLarge, f.Size.Takes()+", so it makes no machine"
+	case worst.Effect > lint.HookFails:
 		v.Kind = Never
 		v.blame(worst, "")
 	case missing != "":
-		v.Kind, v.NodeupRuns, v.Why = Never, true, missing
+		v.Kind, v.Why = Never, fmt.Sprintf("hook %q does not arrive on the node", missing)
 		if worst.Effect == lint.Loses {
-			v.blame(worst, missing+": ")
+			v.blame(worst, v.Why+": ")
 		}
-	case worst.Effect == lint.HookFails, worst.Effect == lint.KubeletFails:
-		v.Kind, v.NodeupRuns = Never, true
+		v.Effect, v.Hook = lint.HookFails, missing
+	case worst.Effect > lint.Loses:
+		v.Kind = Never
 		v.blame(worst, "")
-	case worst.Effect == lint.TooLarge:
-		v.Kind, v.Why = TooLarge, f.Size.Takes()+", so it makes no machine"
 	case worst.Effect == lint.Loses:
 		v.Kind = Loses
 		v.blame(worst, "")
@@ -101,7 +106,7 @@ func Of(f Facts) Verdict {
 // OfOther is the verdict over user data that kops did not write: nothing is known of it but what cloud-init does with it.
 func OfOther(r *cloudinit.Result) Verdict {
 	if l := r.Fatal(); l != nil {
-		return Verdict{Kind: Never, Why: l.Why}
+		return Verdict{Kind: Never, Why: l.Why, Effect: lint.NothingRuns}
 	}
 	return Verdict{}
 }
@@ -118,6 +123,9 @@ func (v Verdict) Bad() bool { return v.Kind != Joins && v.Kind != "" }
 
 // NoNode says whether no machine becomes a node: how long its hooks may take says nothing then.
 func (v Verdict) NoNode() bool { return v.Kind == Never || v.Kind == TooLarge }
+
+// NoMachine says whether there is no machine at all: the cloud refuses its user data, or kops the whole group.
+func (v Verdict) NoMachine() bool { return v.Effect >= lint.TooLarge }
 
 // Label is the verdict in two or three words: "never joins", "too large", "joins, but loses 2", "joins".
 func (v Verdict) Label() string {
