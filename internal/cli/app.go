@@ -169,6 +169,8 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	}
 	if near := report.Nearest(option, optionNames(c)); near != "" {
 		remedy = fmt.Sprintf("did you mean %s?", dashed(near))
+	} else if name == "kopshook exec" {
+		remedy = "what is for kops stands behind --: " + execUsage
 	}
 	return report.Hint(remedy, "%s: unknown option", dashed(option))
 }

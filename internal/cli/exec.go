@@ -19,11 +19,13 @@ import (
 	"kopshook.dev/kopshook/internal/source"
 )
 
+const execUsage = "kopshook exec [OPTIONS] [-f] SPEC... -- kops COMMAND..."
+
 func execCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "exec",
 		Usage:     "run hooks around a kops command",
-		UsageText: "kopshook exec [OPTIONS] [-f] SPEC... -- kops COMMAND...",
+		UsageText: execUsage,
 		Description: `Runs the hooks of SPEC (kind: ClusterHooks, or an ExtensionConfig of Cluster API) on this machine, before and after the
 kops command. What the command is, and for which cluster, is read from its words; without --yes no hooks run. What starts kops in its turn, such as env or
 sudo, belongs in front of kopshook. A hook that fails before the command keeps it from starting. Where something is to run on
@@ -164,7 +166,7 @@ func workDirOf(c *cli.Context) (string, error) {
 
 // splitExec splits "SPEC... -- kops COMMAND...". named are the specs of -f.
 func splitExec(named, args []string) (specs, command []string, err error) {
-	const usage = "write kopshook exec [OPTIONS] [-f] SPEC... -- kops COMMAND..."
+	const usage = "write " + execUsage
 	i := slices.Index(args, "--")
 	if i < 0 {
 		return nil, nil, report.Hint(usage, "there is no -- between the specs and the kops command")

@@ -114,11 +114,14 @@ func (c *Command) Option(name string) string {
 	return values[len(values)-1]
 }
 
-// List returns all values of an option that may be repeated or hold several, split at commas.
+// List returns all values of an option that may be repeated or hold several, split at commas. One that is given without
+// any, as by a variable that is not set, has none: so kops takes it.
 func (c *Command) List(name string) []string {
 	var list []string
 	for _, v := range c.options[name] {
-		list = append(list, strings.Split(v, ",")...)
+		if v != "" {
+			list = append(list, strings.Split(v, ",")...)
+		}
 	}
 	return list
 }
@@ -150,6 +153,9 @@ func (c *Command) ClusterName() string {
 type Operation struct {
 	// Events before and after the command. A command that is two things at once, such as reconcile, has several.
 	Before, After []Event
+	// IfAll are events after the command that come only if the instance groups that it names are all that there are of
+	// their kind.
+	IfAll []Event
 	// ByManifest says that the command's files decide: which clusters, and whether there are events at all.
 	ByManifest bool
 	// None says why there are no events, where one might have thought so.
@@ -176,7 +182,11 @@ func (c *Command) Operation() Operation {
 		op = operation("upgrade")
 	case "rolling-update cluster":
 		op = operation("rolling-update")
-		op.After = append(op.After, c.rolled()...)
+		if len(c.List("instance-group")) > 0 {
+			op.IfAll = c.rolled()
+		} else {
+			op.After = append(op.After, c.rolled()...)
+		}
 	case "reconcile cluster":
 		op = Operation{Before: []Event{BeforeUpdate, BeforeRollingUpdate},
 			After: []Event{AfterUpdate, AfterRollingUpdate, AfterControlPlaneUpgrade, AfterClusterUpgrade}}
@@ -221,12 +231,8 @@ func operationNamed(name string) Operation {
 	return operation(name)
 }
 
-// rolled returns the events of a rolling update that went over all control planes, or all nodes. One that names its
-// instance groups may leave some of them behind.
+// rolled returns the events of a rolling update by the roles that it goes over: all control planes, or all nodes.
 func (c *Command) rolled() []Event {
-	if len(c.List("instance-group")) > 0 {
-		return nil
-	}
 	roles := c.roles()
 	has := func(role string) bool { return len(roles) == 0 || slices.Contains(roles, role) }
 	var events []Event
@@ -251,11 +257,16 @@ const (
 func (c *Command) roles() []string {
 	var roles []string
 	for _, r := range c.List("instance-group-roles") {
-		r = strings.TrimSuffix(strings.ToLower(r), "s")
-		if r = strings.Replace(r, "controlplane", roleControlPlane, 1); r == "master" {
-			r = roleControlPlane
-		}
-		roles = append(roles, r)
+		roles = append(roles, roleOf(r))
 	}
 	return roles
+}
+
+// roleOf is kops' name of a role, however it is written.
+func roleOf(r string) string {
+	r = strings.TrimSuffix(strings.ToLower(r), "s")
+	if r = strings.Replace(r, "controlplane", roleControlPlane, 1); r == "master" {
+		return roleControlPlane
+	}
+	return r
 }

@@ -34,7 +34,7 @@ func (r *runner) prepare(ctx context.Context) error {
 		}
 		return r.findProgram()
 	}
-	events := slices.Concat(op.Before, op.After)
+	events := slices.Concat(op.Before, op.After, op.IfAll)
 	if op.ByManifest && r.command.Name == "replace" {
 		events = []Event{BeforeRollback, AfterRollback, BeforeUpgrade, AfterUpgrade}
 	}
@@ -54,9 +54,6 @@ func (r *runner) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := r.findTargets(ctx, op); err != nil {
-		return err
-	}
-	if err := r.checkGroups(ctx); err != nil {
 		return err
 	}
 	return r.load(ctx)
@@ -110,11 +107,18 @@ func (r *runner) findTargets(ctx context.Context, op Operation) error {
 	any := false
 	for _, t := range targets {
 		r.result.Clusters = append(r.result.Clusters, t.Cluster.Name)
-		x := target{Target: t, before: r.stagesOf(t.Before, t.Cluster), after: r.stagesOf(t.After, t.Cluster)}
+		x := target{Target: t}
+		if err := r.findGroups(ctx, &x); err != nil {
+			return err
+		}
+		x.before, x.after = r.stagesOf(x.Before, x.Cluster), r.stagesOf(x.After, x.Cluster)
 		any = any || len(x.before) > 0 || len(x.after) > 0
 		r.targets = append(r.targets, x)
 	}
-	if !any {
+	switch {
+	case !any && len(op.IfAll) > 0:
+		r.result.Note = "none is for the instance groups that the command names"
+	case !any:
 		r.result.Note = "none is for cluster " + strings.Join(r.result.Clusters, ", ")
 	}
 	r.notForNamespace()

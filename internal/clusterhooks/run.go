@@ -59,6 +59,7 @@ type runner struct {
 type target struct {
 	Target
 	before, after []stage
+	named         namedGroups
 }
 
 // stage is an event with what runs on it.
@@ -89,29 +90,41 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 	if r.result.Note != "" && !r.DryRun {
 		r.say("no hooks run: %s", r.result.Note)
 	}
+	discoverCtx, stop := untilSignal(ctx, r.Signals)
+	ok := r.discover(discoverCtx)
+	interrupt = stop()
+	if ok && interrupt == nil {
+		if err := r.checkGroups(); err != nil {
+			return nil, err
+		}
+	}
 	for _, why := range r.leftOut {
 		r.say("%s", why)
 	}
+	if ok && interrupt == nil {
+		r.sayWhatComesLast()
+	}
 	if r.DryRun {
-		hookCtx, stop := untilSignal(ctx, r.Signals)
-		r.discover(hookCtx)
-		r.result.setExit(stop())
+		r.result.setExit(interrupt)
 		r.printPlan()
 		return r.result, nil
 	}
-	r.result.setExit(r.run(ctx))
+	r.result.setExit(r.run(ctx, ok, interrupt))
 	return r.result, nil
 }
 
-// run is everything that may change something. It returns the signal that ended kopshook's own part of it.
-func (r *runner) run(ctx context.Context) (interrupt os.Signal) {
+// run is everything that may change something. ok and interrupt say how it went until then; it returns the signal that
+// ended kopshook's own part of it.
+func (r *runner) run(ctx context.Context, ok bool, interrupt os.Signal) os.Signal {
 	hookCtx, stop := untilSignal(ctx, r.Signals)
-	ok := r.discover(hookCtx)
 	for i := range r.targets {
 		t := &r.targets[i]
-		ok = r.stages(hookCtx, t, t.before, ok)
+		ok = r.stages(hookCtx, t, t.before, ok && interrupt == nil)
 	}
-	if interrupt = stop(); interrupt != nil {
+	if late := stop(); interrupt == nil {
+		interrupt = late
+	}
+	if interrupt != nil {
 		r.say("interrupted: kops was not started, the cluster is as it was")
 		return interrupt
 	}

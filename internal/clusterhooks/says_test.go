@@ -17,7 +17,7 @@ func TestSomebodysWordsStayWords(t *testing.T) {
 	cluster := Target{Cluster: &Cluster{Name: evil}}
 	hook := []stage{{BeforeUpgrade, []step{{hook: &Hook{Name: evil}}}}}
 	extension := []stage{{AfterUpgrade, []step{{extension: &Extension{Name: evil}}}}}
-	r.targets = []target{{cluster, hook, extension}}
+	r.targets = []target{{Target: cluster, before: hook, after: extension}}
 	r.printPlan()
 	r.add(StepResult{Name: evil, Event: BeforeUpgrade, Status: Failed, Message: evil, Remedy: evil, Log: evil})
 	r.say("%s", evil)

@@ -18,7 +18,7 @@ func (c *Command) controlPlaneFirst() (first [][]string, rest []string, ok bool)
 	}
 	switch c.Name {
 	case "rolling-update cluster":
-		if events := c.rolled(); !slices.Contains(events, AfterControlPlaneUpgrade) || !slices.Contains(events, AfterClusterUpgrade) {
+		if events := c.Operation().After; !slices.Contains(events, AfterControlPlaneUpgrade) || !slices.Contains(events, AfterClusterUpgrade) {
 			return nil, nil, false
 		}
 		before, behind := []string{roleControlPlane, roleAPIServer}, []string{roleNode, roleBastion}
@@ -74,66 +74,117 @@ func (c *Command) forRoles(name string, roles []string, more ...string) []string
 	return line
 }
 
-// checkGroups refuses a rolling update that names instance groups of the control plane together with others, where
-// something is to run between the two.
-func (r *runner) checkGroups(ctx context.Context) error {
-	named := r.command.List("instance-group")
-	if r.command.Name != "rolling-update cluster" || len(named) == 0 {
+// namedGroups are the instance groups of a cluster that a rolling update names.
+type namedGroups struct {
+	first, others []string // of the control plane and API servers, and the rest
+	whole         bool     // first are all of the control plane
+}
+
+// findGroups asks kops about the instance groups that a rolling update names, where something hangs on that. It adds the
+// events that come when they are all of their kind.
+func (r *runner) findGroups(ctx context.Context, t *target) error {
+	names, roles := r.command.List("instance-group"), r.command.roles()
+	if r.command.Name != "rolling-update cluster" || len(names) == 0 ||
+		len(r.stagesOf(append(slices.Clone(t.IfAll), AfterControlPlaneUpgrade), t.Cluster)) == 0 {
 		return nil
 	}
-	for _, t := range r.targets {
-		steps := r.stagesOf([]Event{AfterControlPlaneUpgrade}, t.Cluster)
-		if len(steps) == 0 {
+	groups, err := r.prober.groups(ctx, t.Cluster.Name)
+	if err != nil {
+		return err
+	}
+	left, rolled := map[Event][]string{}, map[Event]bool{}
+	for _, g := range groups {
+		name, role := g.Metadata.Name, roleOf(g.Spec.Role)
+		event := map[string]Event{roleControlPlane: AfterControlPlaneUpgrade, roleNode: AfterClusterUpgrade}[role]
+		switch {
+		case !slices.Contains(names, name) || len(roles) > 0 && !slices.Contains(roles, role):
+			left[event] = append(left[event], name)
 			continue
+		case role == roleControlPlane || role == roleAPIServer:
+			t.named.first = append(t.named.first, name)
+		default:
+			t.named.others = append(t.named.others, name)
 		}
-		groups, err := r.prober.groups(ctx, t.Cluster.Name)
-		if err != nil {
-			return err
-		}
-		var first, others []string
-		for _, g := range groups {
-			if name := g.Metadata.Name; slices.Contains(named, name) {
-				if g.firstToRoll() {
-					first = append(first, name)
-				} else {
-					others = append(others, name)
-				}
-			}
-		}
-		if len(first) > 0 && len(others) > 0 {
-			s := steps[0].steps[0]
-			return report.Hint("roll "+strings.Join(first, ", ")+" in a command of its own first",
-				"--instance-group names groups of the control plane (%s) and others (%s), but %s %q runs between the two, on %s",
-				strings.Join(first, ", "), strings.Join(others, ", "), s.kind(), s.name(), AfterControlPlaneUpgrade)
+		rolled[event] = true
+	}
+	t.named.whole = len(left[AfterControlPlaneUpgrade]) == 0
+	for _, e := range t.IfAll {
+		switch stages := r.stagesOf([]Event{e}, t.Cluster); {
+		case len(stages) == 0 || !rolled[e]:
+		case len(left[e]) == 0 || e == AfterControlPlaneUpgrade && t.mixed():
+			t.After = append(t.After, e)
+		default:
+			s := stages[0].steps[0]
+			r.leftOut = append(r.leftOut, fmt.Sprintf("%s does not come, which %s %q is for: the command leaves out %s", e, s.kind(), s.name(), strings.Join(left[e], ", ")))
 		}
 	}
 	return nil
 }
 
-// firstToRoll says whether an instance group is rolled before what comes after the control plane.
-func (o *kopsObject) firstToRoll() bool {
-	role := strings.ToLower(o.Spec.Role)
-	return role == "controlplane" || role == "master" || role == roleAPIServer
+// mixed says whether instance groups of the control plane are named together with others.
+func (t *target) mixed() bool { return len(t.named.first) > 0 && len(t.named.others) > 0 }
+
+// checkGroups refuses a rolling update that names instance groups of the control plane together with others, where
+// something is to run between the two.
+func (r *runner) checkGroups() error {
+	for i := range r.targets {
+		t := &r.targets[i]
+		s := r.firstBetween(t)
+		if s == nil || !t.mixed() {
+			continue
+		}
+		first := strings.Join(t.named.first, ", ")
+		remedy := "roll " + first + " in a command of its own first: what is on " + string(AfterControlPlaneUpgrade) + " comes after it"
+		if !t.named.whole {
+			remedy = "roll the control plane first, with --instance-group-roles=" + roleControlPlane + "," + roleAPIServer + ": what is on " + string(AfterControlPlaneUpgrade) + " comes after it"
+		}
+		return report.Hint(remedy, "--instance-group names groups of the control plane (%s) and others (%s), but %s %q runs between the two, on %s",
+			first, strings.Join(t.named.others, ", "), s.kind(), s.name(), AfterControlPlaneUpgrade)
+	}
+	return nil
 }
 
-// splits says whether the command is run in two steps, because something runs between them. It is known once extensions
-// have said what they have.
-func (r *runner) splits() (first [][]string, rest []string, ok bool) {
-	if !r.command.isKops() || r.Operation != "" && r.Operation != r.command.operationName() {
-		return nil, nil, false
-	}
-	between := false
-	for i := range r.targets {
-		for _, st := range r.targets[i].after {
-			between = between || st.event == AfterControlPlaneUpgrade && slices.ContainsFunc(st.steps, func(s step) bool {
-				return s.hook != nil || slices.ContainsFunc(r.found[s.extension], func(h handler) bool { return h.isFor(st.event) })
-			})
+// firstBetween is the first step of a target that comes between the control planes and the rest, nil without one. It is
+// known once extensions have said what they have.
+func (r *runner) firstBetween(t *target) *step {
+	for _, st := range t.after {
+		for i := range st.steps {
+			s := &st.steps[i]
+			if st.event == AfterControlPlaneUpgrade && (s.hook != nil || slices.ContainsFunc(r.found[s.extension], func(h handler) bool { return h.isFor(st.event) })) {
+				return s
+			}
 		}
 	}
-	if !between {
+	return nil
+}
+
+// splits says whether the command is run in two steps, because something runs between them.
+func (r *runner) splits() (first [][]string, rest []string, ok bool) {
+	if !r.isItself() || !slices.ContainsFunc(r.targets, func(t target) bool { return r.firstBetween(&t) != nil }) {
 		return nil, nil, false
 	}
 	return r.command.controlPlaneFirst()
+}
+
+// isItself says whether the command is taken for what it is: a kops command, and for no other operation.
+func (r *runner) isItself() bool {
+	return r.command.isKops() && (r.Operation == "" || r.Operation == r.command.operationName())
+}
+
+// sayWhatComesLast tells of what is there for the moment between the control planes and the nodes, and comes after both:
+// the command cannot be run in two parts.
+func (r *runner) sayWhatComesLast() {
+	if _, _, ok := r.splits(); ok {
+		return
+	}
+	if r.isItself() && !slices.Contains(r.command.Operation().After, AfterClusterUpgrade) {
+		return // it rolls the control planes alone
+	}
+	for i := range r.targets {
+		if s := r.firstBetween(&r.targets[i]); s != nil {
+			r.say("`%s` is not run in two parts: %s %q, on %s, comes after all of it, nodes too", r.shown(), s.kind(), s.name(), AfterControlPlaneUpgrade)
+		}
+	}
 }
 
 // operationName is the name of the operation that the words of the command are, "" where it has none of its own.
