@@ -105,6 +105,9 @@ func (c *converter) eggoScript(roles map[string]*document, role string, moment e
 		return
 	}
 	fields := []any{"phase", moment.phase}
+	if before := d.having("phase", moment.phase); before > 0 {
+		fields = append(fields, "weight", before) // eggo's order, which is not that of the names
+	}
 	if moment.phase == "pre-nodeup" {
 		fields = append(fields, "attempts", 1) // eggo does not try again
 	}
@@ -125,20 +128,22 @@ func (c *converter) eggoScript(roles map[string]*document, role string, moment e
 func (c *converter) eggoRole(roles map[string]*document, role string, n *yaml.Node, at string) *document {
 	ours, ok := eggoRoles[role]
 	if !ok {
-		why := "eggo has no such role"
+		why, remedy := "eggo has no such role", "eggo's roles are master, worker, etcd and loadbalance"
 		if role == "loadbalance" {
-			why = "kops has no load balancer nodes, it uses the cloud's"
+			why, remedy = "kops has no load balancer nodes, it uses the cloud's", ""
+		} else if role == "" {
+			why, remedy = "no role is named", "write PATH,ROLE; "+remedy
 		}
-		c.notCarried(n, at, "", "role %q: %s", role, why)
+		c.notCarried(n, at, remedy, "role %q: %s", role, why)
 		return nil
 	}
 	if role == "etcd" {
 		c.note(n, at, "", "kops runs etcd on control planes: it runs there")
 	}
-	if roles[role] == nil {
-		roles[role] = c.nodes("eggo-"+role, mapping("roles", []string{ours}))
+	if roles[ours] == nil { // one for master and etcd: their hooks run on the same nodes, so they need different names
+		roles[ours] = c.nodes("eggo-"+role, mapping("roles", []string{ours}))
 	}
-	return roles[role]
+	return roles[ours]
 }
 
 // eggoContent returns script: or source: of a hook, with eggo's environment where that can be.
@@ -212,14 +217,14 @@ func (c *converter) eggoClusterOptions(operator string) {
 				c.errorf(nil, "", "eggo has cluster hooks for deploy and cleanup", "%s does not go with %s", option, operator)
 				return
 			}
-			for weight, file := range c.eggoFiles(name, option) {
+			for _, file := range c.eggoFiles(name, option) {
 				if d == nil {
 					d = c.cluster("eggo-cluster")
 					c.note(nil, option, "on a control plane node, once per cluster: docs/once-per-cluster.md", "eggo runs it on a master; kopshook exec runs it on your machine")
 				}
 				fields := []any{"on", event[i]}
-				if weight > 0 {
-					fields = append(fields, "weight", weight)
+				if before := d.having("on", event[i]); before > 0 {
+					fields = append(fields, "weight", before)
 				}
 				if i == 1 {
 					fields = append(fields, "when", "success")

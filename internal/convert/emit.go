@@ -238,3 +238,16 @@ func comment(s string) string {
 		return r
 	}, s)
 }
+
+// having counts the hooks with this value of a field.
+func (d *document) having(field, value string) int {
+	n := 0
+	for _, h := range d.hooks {
+		for i := 0; i+1 < len(h.Content); i += 2 {
+			if h.Content[i].Value == field && h.Content[i+1].Value == value {
+				n++
+			}
+		}
+	}
+	return n
+}
