@@ -19,6 +19,7 @@ type Input struct {
 	Cloud kops.CloudProviderID // "" when it is not known
 	Role  string               // ControlPlane, APIServer, Node or Bastion
 	Proxy bool                 // kops writes proxy settings into its script
+	Plain bool                 // the message has plain line ends, as in an EC2NodeClass; kops itself writes CR LF
 	// Base is kops' bootstrap script; nil when it is not known, and then estimated
 	Base   []byte
 	Theirs []generator.UserData // parts of the user's own
@@ -139,7 +140,7 @@ func (in *Input) totals(ours []generator.UserData) (low, high int) {
 	for _, p := range all {
 		parts = append(parts, cloudinit.Part(p))
 	}
-	n := len(cloudinit.Message(in.Base, in.Role, parts))
+	n := len(in.message(in.Base, in.Role, parts))
 	if in.exact() {
 		return n, n
 	}
@@ -161,19 +162,19 @@ func (in *Input) items(packed []generator.UserData) []Item {
 			nodeup.Bytes = in.script().high
 		}
 		if len(in.Theirs)+len(in.Parts) > 0 { // alone it is sent as it is
-			nodeup.Bytes += framing(nodeup.Name, cloudinit.TypeShellScript)
+			nodeup.Bytes += in.framing(nodeup.Name, cloudinit.TypeShellScript)
 		}
 		items = append(items, nodeup)
 	}
 	for _, p := range in.Theirs {
-		items = append(items, Item{Name: p.Name, Bytes: sizeOf(p)})
+		items = append(items, Item{Name: p.Name, Bytes: in.sizeOf(p)})
 	}
 	small := map[string]int{}
 	for _, p := range packed {
-		small[p.Name] = sizeOf(p)
+		small[p.Name] = in.sizeOf(p)
 	}
 	for _, p := range in.Parts {
-		it := Item{Name: p.Name, Hook: in.hookOf(p.Name), Bytes: sizeOf(p)}
+		it := Item{Name: p.Name, Hook: in.hookOf(p.Name), Bytes: in.sizeOf(p)}
 		if n, ok := small[p.Name]; ok && it.Hook != "" && n < it.Bytes {
 			it.Compressed = small[p.Name]
 		}
@@ -191,12 +192,19 @@ func (in *Input) hookOf(part string) string {
 	return name
 }
 
-func sizeOf(p generator.UserData) int { return len(p.Content) + framing(p.Name, p.Type) }
+func (in *Input) sizeOf(p generator.UserData) int { return len(p.Content) + in.framing(p.Name, p.Type) }
 
 // framing is what a part takes beside its content.
-func framing(name, typ string) int {
+func (in *Input) framing(name, typ string) int {
 	part := cloudinit.Part{Name: name, Type: typ}
-	return len(cloudinit.Message(nil, "Bastion", []cloudinit.Part{part, part})) - len(cloudinit.Message(nil, "Bastion", []cloudinit.Part{part}))
+	return len(in.message(nil, "Bastion", []cloudinit.Part{part, part})) - len(in.message(nil, "Bastion", []cloudinit.Part{part}))
+}
+
+func (in *Input) message(nodeup []byte, role string, parts []cloudinit.Part) []byte {
+	if in.Plain {
+		return cloudinit.TextMessage(nodeup, role, parts)
+	}
+	return cloudinit.Message(nodeup, role, parts)
 }
 
 // compressed returns the hooks, those with the names compressed; nil names are all. A bootcmd cannot be.

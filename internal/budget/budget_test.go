@@ -86,6 +86,15 @@ func TestSizesAreThoseOfTheMessage(t *testing.T) {
 	for _, it := range r.Items {
 		sum += it.Bytes
 	}
+	plain := in
+	plain.Plain = true
+	p := check(t, plain)
+	if want := len(cloudinit.TextMessage(in.Base, "Node", all)); p.Low != want || p.High != want {
+		t.Errorf("with plain line ends: %d to %d, want %d", p.Low, p.High, want)
+	}
+	if got, want := p.Items[1].Bytes, r.Items[1].Bytes-7; got != want { // a part has seven lines of framing
+		t.Errorf("with plain line ends %s has %d bytes, want %d", p.Items[1].Name, got, want)
+	}
 	// what is left is the head and the tail of the message
 	if rest := r.High - sum; rest < 50 || rest > 120 {
 		t.Errorf("items are %d of %d bytes", sum, r.High)

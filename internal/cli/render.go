@@ -112,5 +112,5 @@ func renderMIME(c *cli.Context, groups []*plan.Group) error {
 	if nodeup == nil {
 		nodeup = []byte(cloudinit.NodeupPlaceholder)
 	}
-	return printText(c.App.Writer, cloudinit.Message(nodeup, g.Role, g.Merged()))
+	return printText(c.App.Writer, g.Message(nodeup))
 }

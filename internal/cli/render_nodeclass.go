@@ -91,11 +91,7 @@ func scriptOf(c *nodeclass.Class, g *plan.Group, r *report.Report) []byte {
 	if bytes.HasSuffix(data, []byte("--")) { // some writers of YAML take the last line break away
 		data = append(data, '\n')
 	}
-	parts := cloudinit.Parts
-	if !bytes.Contains(data, []byte("\r\n")) {
-		parts = cloudinit.TextParts
-	}
-	nodeup, has, err := parts(data)
+	nodeup, has, err := cloudinit.Parts(data)
 	if err != nil || !cloudinit.IsNodeup(nodeup) {
 		r.Errorf(pos, "spec.userData", remedy, "EC2NodeClass %q: its user data does not begin with kops' nodeup.sh", c.Name)
 		return nil
@@ -147,7 +143,7 @@ func renderNodeClasses(c *cli.Context, groups []*plan.Group, classes []*nodeclas
 		if class == nil || len(g.Parts) == 0 {
 			continue
 		}
-		text, err := class.With(string(cloudinit.TextMessage(g.Nodeup, g.Role, g.Merged())))
+		text, err := class.With(string(g.Message(g.Nodeup)))
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 			return false, err
 		}
 		want := g.Merged()
-		if bytes.Equal(data, cloudinit.Message(nodeup, g.Role, want)) {
+		if bytes.Equal(data, g.Message(nodeup)) {
 			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(label(g)))
 			continue
 		}

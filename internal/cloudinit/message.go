@@ -20,7 +20,8 @@ func Message(nodeup []byte, role string, parts []Part) []byte {
 	return frame(nodeup, role, parts, "\r\n")
 }
 
-// TextMessage is Message with plain line ends in its framing, for files that people read: cloud-init takes both alike.
+// TextMessage is Message with plain line ends in its framing, for an EC2NodeClass, which people read: cloud-init takes both
+// alike.
 func TextMessage(nodeup []byte, role string, parts []Part) []byte {
 	return frame(nodeup, role, parts, "\n")
 }

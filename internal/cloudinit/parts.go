@@ -6,19 +6,15 @@ import (
 	"strings"
 )
 
-// Parts takes user data that kops wrote apart again, as Message put it together. nodeup is nil for a bastion. Content that holds a boundary line cannot be told from two parts, by cloud-init neither.
+// Parts takes user data apart again, as Message or TextMessage put it together. nodeup is nil for a bastion. Content that
+// holds a boundary line cannot be told from two parts, by cloud-init neither.
 func Parts(userData []byte) (nodeup []byte, parts []Part, err error) {
-	return partsOf(userData, "\r\n")
-}
-
-// TextParts is Parts of what TextMessage put together.
-func TextParts(userData []byte) (nodeup []byte, parts []Part, err error) {
-	return partsOf(userData, "\n")
-}
-
-func partsOf(userData []byte, eol string) (nodeup []byte, parts []Part, err error) {
 	if bytes.HasPrefix(userData, []byte("#!")) {
 		return userData, nil, nil
+	}
+	eol := "\n"
+	if line, _, _ := bytes.Cut(userData, []byte("\n")); bytes.HasSuffix(line, []byte("\r")) {
+		eol = "\r\n"
 	}
 	head := "Content-Type: multipart/mixed; boundary=\"" + Boundary + "\"" + eol + "MIME-Version: 1.0" + eol + eol + "--" + Boundary + eol
 	rest, ok := strings.CutPrefix(string(userData), head)

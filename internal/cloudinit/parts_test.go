@@ -31,7 +31,7 @@ func TestPartsIsTheInverseOfMessage(t *testing.T) {
 			if name == "headers as content" {
 				return // with plain line ends its second part is a boundary, as it is for cloud-init in any message
 			}
-			script, got, err = TextParts(TextMessage([]byte(nodeup), "Node", parts))
+			script, got, err = Parts(TextMessage([]byte(nodeup), "Node", parts))
 			if diff := cmp.Diff(parts, got); diff != "" || string(script) != nodeup || err != nil {
 				t.Errorf("with plain line ends: nodeup %q, error %v, parts -want +got:\n%s", script, err, diff)
 			}
@@ -55,7 +55,7 @@ func TestPartsSaysWhatIsNotOfKops(t *testing.T) {
 		whole + "x":                             "is not complete",
 		" " + whole:                             "is not user data that kops wrote",
 		whole[:len(whole)-200]:                  "is not complete",
-		strings.ReplaceAll(whole, "\r\n", "\n"): "is not user data that kops wrote",
+		strings.Replace(whole, "\r\n", "\n", 1): "is not user data that kops wrote",
 	}
 	for in, want := range tests {
 		if _, _, err := Parts([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {

@@ -154,6 +154,14 @@ func (g *Group) Merged() []cloudinit.Part {
 	return parts
 }
 
+// Message is the user data of the group's nodes, with kops' script nodeup: as kops writes it, or as an EC2NodeClass has it.
+func (g *Group) Message(nodeup []byte) []byte {
+	if g.InNodeClass() {
+		return cloudinit.TextMessage(nodeup, g.Role, g.Merged())
+	}
+	return cloudinit.Message(nodeup, g.Role, g.Merged())
+}
+
 // GeneratorHooks are the hooks as the generator takes them.
 func (g *Group) GeneratorHooks() []generator.Hook { return generatorHooks(g.Hooks) }
 

@@ -104,7 +104,7 @@ func (g *Group) sizeFinding(tooLarge report.Severity, label string) (report.Find
 
 // sizeKey holds all that the size of a group's user data depends on: groups with the same key need the same bytes.
 func (g *Group) sizeKey(in budget.Input) string {
-	key := fmt.Sprint(g.hookIDs, in.Runtime, in.Role, in.Cloud, in.Proxy, in.Base != nil, len(in.Base), len(g.Cluster), len(g.Name))
+	key := fmt.Sprint(g.hookIDs, in.Runtime, in.Role, in.Cloud, in.Proxy, in.Plain, in.Base != nil, len(in.Base), len(g.Cluster), len(g.Name))
 	for _, p := range in.Theirs {
 		key += fmt.Sprint(" ", p.Name, len(p.Type), len(p.Content))
 	}
@@ -120,6 +120,7 @@ func (g *Group) sizeInput() budget.Input {
 		Hooks:   g.GeneratorHooks(),
 		Parts:   g.Parts,
 		Theirs:  g.Own(),
+		Plain:   g.InNodeClass(),
 	}
 	in.Cloud = g.Cloud()
 	if c := g.ClusterObject; c != nil {
