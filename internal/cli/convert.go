@@ -75,6 +75,13 @@ func convertAction(c *cli.Context) error {
 	switch {
 	case c.NArg() == 1:
 		name = c.Args().First()
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			remedy := "name a file of it"
+			if from == "helm" {
+				remedy += ", or render the chart: helm template RELEASE CHART | kopshook convert --from helm -"
+			}
+			return report.Hint(remedy, "%s: is a directory", name)
+		}
 		data, err := readInput(c.Context, name, c.App.Reader)
 		if err != nil {
 			return err

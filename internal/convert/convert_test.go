@@ -234,29 +234,32 @@ func TestNothingIsDropped(t *testing.T) {
 			roots := strict.ReadYAML("input", data, &r)
 			tried := 0
 			for i, root := range roots {
-				if from == "helm" && bytes.Count(mustMarshal(t, root), []byte("helm.sh/hook:")) == 0 {
-					continue // it is said as a whole
+				for _, object := range hookspec.Members(root) {
+					text := mustMarshal(t, object)
+					if from == "helm" && !bytes.Contains(text, []byte("helm.sh/hook:")) || from == "extensionconfig" && !bytes.Contains(text, []byte("kind: ExtensionConfig")) {
+						continue // it is said as a whole
+					}
+					eachMapping(object, "", func(n *yaml.Node, path string) {
+						inHooks := strings.HasPrefix(path, "spec.hooks[")
+						if from == "kops" && !inHooks || from == "helm" && path == "metadata.annotations" {
+							return // the rest of a manifest stays where it is; Helm has no more annotations for hooks
+						}
+						tried++
+						kept := n.Content
+						n.Content = append(slices.Clone(kept), &yaml.Node{Kind: yaml.ScalarNode, Value: "added"}, &yaml.Node{Kind: yaml.ScalarNode, Value: "here"})
+						defer func() { n.Content = kept }()
+						var all bytes.Buffer
+						for _, root := range roots {
+							all.WriteString("---\n")
+							all.Write(mustMarshal(t, root))
+						}
+						var r report.Report
+						result := Convert(from, "input", all.Bytes(), inFolder(dir), &r)
+						if !strings.Contains(withoutHeader(result), "added") && !isSaid(r.Findings, join(path, "added")) {
+							t.Errorf("document %d: %s is dropped", i, join(path, "added"))
+						}
+					})
 				}
-				eachMapping(root.Content[0], "", func(n *yaml.Node, path string) {
-					inHooks := strings.HasPrefix(path, "spec.hooks[")
-					if from == "kops" && !inHooks || from == "helm" && path == "metadata.annotations" {
-						return // the rest of a manifest stays where it is; Helm has no more annotations for hooks
-					}
-					tried++
-					kept := n.Content
-					n.Content = append(slices.Clone(kept), &yaml.Node{Kind: yaml.ScalarNode, Value: "added"}, &yaml.Node{Kind: yaml.ScalarNode, Value: "here"})
-					defer func() { n.Content = kept }()
-					var all bytes.Buffer
-					for _, root := range roots {
-						all.WriteString("---\n")
-						all.Write(mustMarshal(t, root))
-					}
-					var r report.Report
-					result := Convert(from, "input", all.Bytes(), inFolder(dir), &r)
-					if !strings.Contains(withoutHeader(result), "added") && !isSaid(r.Findings, join(path, "added")) {
-						t.Errorf("document %d: %s is dropped", i, join(path, "added"))
-					}
-				})
 			}
 			if tried < 5 {
 				t.Errorf("only %d mappings were tried", tried)

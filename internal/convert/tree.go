@@ -8,13 +8,14 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/strict"
 )
 
 // The input is read through these methods. They note what was looked at, so that unused can say what was not: a
 // converter that forgets a field says so instead of dropping it.
 
-// parse reads all documents, YAML or JSON.
+// parse reads all documents, YAML or JSON, and the items of lists.
 func (c *converter) parse(data []byte) []*yaml.Node {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil
@@ -24,8 +25,10 @@ func (c *converter) parse(data []byte) []*yaml.Node {
 	}
 	var docs []*yaml.Node
 	for _, doc := range strict.ReadYAML(c.file, data, &c.report) {
-		if len(doc.Content) == 1 && doc.Content[0].Kind == yaml.MappingNode {
-			docs = append(docs, doc.Content[0])
+		for _, n := range hookspec.Members(doc) {
+			if n.Kind == yaml.MappingNode {
+				docs = append(docs, n)
+			}
 		}
 	}
 	return docs

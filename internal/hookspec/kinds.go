@@ -50,11 +50,11 @@ func ReadKind(name string, data []byte, objects []*strict.Object, r *report.Repo
 	var found report.Report
 	file := strict.Parse(name, data, &found)
 	kind := objects[0].Field("kind").Enum[0]
+	var nodes []*yaml.Node
 	for _, root := range file.Roots {
-		if len(root.Content) != 1 {
-			continue
-		}
-		n := root.Content[0]
+		nodes = append(nodes, Members(root)...)
+	}
+	for _, n := range nodes {
 		version := scalar(entry(n, "apiVersion"))
 		group, _, _ := strings.Cut(version, "/")
 		ours, _, _ := strings.Cut(APIVersion, "/")
@@ -75,6 +75,18 @@ func ReadKind(name string, data []byte, objects []*strict.Object, r *report.Repo
 		}
 	}
 	strict.Finish(&found, r)
+}
+
+// Members returns what a document holds: itself, or the items of a List, which is how kubectl get -o yaml prints several.
+func Members(root *yaml.Node) []*yaml.Node {
+	if len(root.Content) != 1 {
+		return nil
+	}
+	n := root.Content[0]
+	if items := entry(n, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(scalar(entry(n, "kind")), "List") {
+		return items.Content
+	}
+	return []*yaml.Node{n}
 }
 
 // entry returns the value of a key of a mapping, or nil. Aliases are followed once: their targets are no aliases.

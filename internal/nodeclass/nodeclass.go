@@ -9,6 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/strict"
 )
@@ -39,7 +40,7 @@ func Decode(file string, data []byte, r *report.Report) []*Class {
 	var classes []*Class
 	var ignored report.Report // a file that cannot be read is for others to report
 	for _, root := range strict.ReadYAML(file, data, &ignored) {
-		for _, n := range objects(root) {
+		for _, n := range hookspec.Members(root) {
 			if text(n, "kind") != Kind || !strings.HasPrefix(text(n, "apiVersion"), group) {
 				continue
 			}
@@ -53,18 +54,6 @@ func Decode(file string, data []byte, r *report.Report) []*Class {
 		}
 	}
 	return classes
-}
-
-// objects returns a document, or the items of a list.
-func objects(root *yaml.Node) []*yaml.Node {
-	if len(root.Content) != 1 {
-		return nil
-	}
-	n := root.Content[0]
-	if items := entry(n, "items"); items != nil && strings.HasSuffix(text(n, "kind"), "List") {
-		return items.Content
-	}
-	return []*yaml.Node{n}
 }
 
 // Pos is the place of a field of the class, or of what is there of its path.
