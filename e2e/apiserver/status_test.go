@@ -36,18 +36,7 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 	apply(t, t.TempDir(), a)
 	defer cleanUp(t, "watch")
 
-	// what the pod has at /kopshook and /status, and a second in place of a minute
 	dir := t.TempDir()
-	config, err := cluster.client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "watch.status", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range config.Data {
-		text = strings.NewReplacer("/kopshook/", dir+"/", "/status", dir+"/status", `"60s"`, `"1s"`).Replace(text)
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if err := os.Mkdir(filepath.Join(dir, "status"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -61,36 +50,7 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 	write("raid", "failed", "timed out after 1200 s")
 	write("logs", "succeeded", "")
 
-	var token *authenticationv1.TokenRequest
-	eventually(t, func() (err error) {
-		token, err = cluster.client.CoreV1().ServiceAccounts("kube-system").CreateToken(t.Context(), "watch-status", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-		return err
-	})
-	kubeconfig, err := writeKubeconfig("watch-status", token.Status.Token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := cluster.client.AppsV1().DaemonSets("kube-system").Get(t.Context(), "watch-status", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics := freePort()
-	args := slices.Clone(set.Spec.Template.Spec.Containers[0].Command[1:])
-	for i := range args {
-		args[i] = strings.NewReplacer("/kopshook/", dir+"/", "0.0.0.0", "127.0.0.1").Replace(args[i])
-	}
-	args = append(args, "--prometheus-port="+metrics.number(), "--hostname-override=sick-0",
-		"--apiserver-override="+cluster.config.Host+"?inClusterConfig=false&auth="+kubeconfig)
-	detector, err := startProgram(t.Context(), "nodeproblemdetector", args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer detector.stop()
-	defer func() {
-		if t.Failed() {
-			t.Log(detector.tail())
-		}
-	}()
+	detector, metrics := startDetector(t, "watch", "sick-0", dir)
 
 	condition := func(hook string) *corev1.NodeCondition {
 		node, err := cluster.client.CoreV1().Nodes().Get(t.Context(), "sick-0", metav1.GetOptions{})
@@ -161,6 +121,54 @@ func TestNodeProblemDetectorShowsFailedHooks(t *testing.T) {
 	if c := condition("logs"); c.Type != "" {
 		t.Errorf("the condition is still there: %+v", c)
 	}
+}
+
+// startDetector runs node-problem-detector for a node as the addon's DaemonSet does, with its rights. dir has what its pod has at
+// /kopshook, /status and /verified; a second is there in place of its intervals.
+func startDetector(t *testing.T, name, node, dir string) (detector *program, metrics port) {
+	t.Helper()
+	local := strings.NewReplacer("/kopshook/", dir+"/", "/status", dir+"/status", "/verified}", dir+"/verified}", `"60s"`, `"1s"`, `"10s"`, `"1s"`, "0.0.0.0", "127.0.0.1")
+	config, err := cluster.client.CoreV1().ConfigMaps("kube-system").Get(t.Context(), name+".status", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range config.Data {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(local.Replace(text)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	account := name + "-status"
+	var token *authenticationv1.TokenRequest
+	eventually(t, func() (err error) {
+		token, err = cluster.client.CoreV1().ServiceAccounts("kube-system").CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+		return err
+	})
+	kubeconfig, err := writeKubeconfig(account, token.Status.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := cluster.client.AppsV1().DaemonSets("kube-system").Get(t.Context(), account, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics = freePort()
+	args := slices.Clone(set.Spec.Template.Spec.Containers[0].Command[1:])
+	for i := range args {
+		args[i] = local.Replace(args[i])
+	}
+	args = append(args, "--prometheus-port="+metrics.number(), "--hostname-override="+node,
+		"--apiserver-override="+cluster.config.Host+"?inClusterConfig=false&auth="+kubeconfig)
+	detector, err = startProgram(t.Context(), "nodeproblemdetector", args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		detector.stop()
+		if t.Failed() {
+			t.Log(detector.tail())
+		}
+	})
+	return detector, metrics
 }
 
 // monitoringFiles are those for Prometheus and Grafana, by the end of their names.

@@ -52,6 +52,7 @@ type Group struct {
 	Position report.Position
 	// Labelled says that its nodes get the label kops.k8s.io/instancegroup.
 	Labelled bool
+	Taints   []Taint // of its nodes when they join
 }
 
 // Addon is the result.
@@ -59,6 +60,7 @@ type Addon struct {
 	Objects []any // Kubernetes objects, in the order in which they have to be applied
 	Name    string
 	options Options
+	rules   []any // NodeReadinessRules
 }
 
 // nameCharacters are those of a cluster's name, as user data has them (generator/validate.go). $ is not among them, which
@@ -89,8 +91,10 @@ func Build(in Input, r *report.Report) *Addon {
 		b.rolls(s.object, b.share(s))
 		sets = append(sets, s.object)
 	}
+	rules, waited := b.readiness()
+	a.rules = rules
 	if in.Status {
-		m, s := b.status()
+		m, s := b.status(waited)
 		config, sets = append(config, m...), append(sets, s...)
 	}
 	if len(b.hookSets) == 0 && !in.Status {

@@ -118,6 +118,13 @@ func (a *Addon) Files(before []byte) ([]File, error) {
 	if a.options.Status {
 		files = append(files, a.monitoring()...)
 	}
+	rules, err := a.Readiness()
+	if err != nil {
+		return nil, err
+	}
+	if rules.Content != nil {
+		files = append(files, rules)
+	}
 	return append(files, File{IndexName, data}), nil
 }
 

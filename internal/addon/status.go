@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,12 +26,20 @@ const metricsPort = 20257
 
 func (b *builder) statusName() string { return setName(b.Name, "status") }
 
-// status makes node-problem-detector with a monitor that reads the status files of nodes.
-func (b *builder) status() (objects, sets []any) {
+// status makes node-problem-detector with a monitor that reads the status files of nodes, and one that says of specs that nodes
+// wait for whether their hooks are verified.
+func (b *builder) status(waited []string) (objects, sets []any) {
 	name := b.statusName()
 	config := b.configMap(b.Name+".status", "")
 	put(config, "check.sh", templates.Check)
 	put(config, "monitor.json", monitorConfig(b.hookNames()))
+	monitors, parts := "/kopshook/monitor.json", []string{"monitor.json", "check.sh"}
+	if len(waited) > 0 {
+		put(config, "verified.sh", templates.Verified)
+		put(config, "verified.json", b.verifiedMonitor(waited))
+		monitors += ",/kopshook/verified.json"
+		parts = append(parts, "verified.json", "verified.sh")
+	}
 
 	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: b.meta(name, "")}
 	binding := &rbacv1.ClusterRoleBinding{
@@ -45,13 +54,17 @@ func (b *builder) status() (objects, sets []any) {
 	set := b.newDaemonSet(name, "", b.StatusImage)
 	b.rolls(set, intstr.Parse(b.MaxUnavailable))
 	// node-problem-detector reads its configuration once
-	set.Spec.Template.Annotations = map[string]string{"kopshook.dev/config": sum([]byte(config.Data["monitor.json"] + config.Data["check.sh"]))[:12]}
+	var content strings.Builder
+	for _, part := range parts {
+		content.WriteString(config.Data[part])
+	}
+	set.Spec.Template.Annotations = map[string]string{"kopshook.dev/config": sum([]byte(content.String()))[:12]}
 	pod := &set.Spec.Template.Spec
 	pod.AutomountServiceAccountToken = nil
 	pod.ServiceAccountName = name
 	c := &pod.Containers[0]
 	c.Name = "node-problem-detector"
-	c.Command = []string{"/node-problem-detector", "--logtostderr", "--config.custom-plugin-monitor=/kopshook/monitor.json",
+	c.Command = []string{"/node-problem-detector", "--logtostderr", "--config.custom-plugin-monitor=" + monitors,
 		"--port=0", "--prometheus-address=0.0.0.0"}
 	c.Env = []corev1.EnvVar{fieldEnv("NODE_NAME", "spec.nodeName")}
 	c.Ports = []corev1.ContainerPort{{Name: "metrics", ContainerPort: metricsPort}}
@@ -68,6 +81,10 @@ func (b *builder) status() (objects, sets []any) {
 		LocalObjectReference: corev1.LocalObjectReference{Name: config.Name}, DefaultMode: new(int32(0o555))}})
 	mount(pod, "status", "/status", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
 		Path: nodestatus.Dir, Type: new(corev1.HostPathDirectoryOrCreate)}})
+	if len(waited) > 0 {
+		mount(pod, "verified", "/verified", corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{
+			Path: verifiedDir, Type: new(corev1.HostPathDirectoryOrCreate)}})
+	}
 	return []any{account, binding, config}, []any{set}
 }
 
@@ -125,17 +142,25 @@ type (
 	}
 )
 
-func monitorConfig(hooks []string) []byte {
-	m := monitor{
+func newMonitor(interval string) *monitor {
+	return &monitor{
 		Plugin: "custom", Source: "kopshook", Metrics: true, Conditions: []monitorDefault{}, Rules: []monitorRule{},
-		Config: monitorSettings{Interval: "60s", Timeout: "5s", MaxOutput: 120, Concurrency: 3, MessageChanges: true,
+		Config: monitorSettings{Interval: interval, Timeout: "5s", MaxOutput: 120, Concurrency: 3, MessageChanges: true,
 			// a restart of the detector must not clear a condition for a minute
 			SkipInitialState: true},
 	}
+}
+
+func monitorConfig(hooks []string) []byte {
+	m := newMonitor("60s")
 	for _, h := range hooks {
 		m.Conditions = append(m.Conditions, monitorDefault{conditionPrefix + h, "HookHasNotFailed", "the hook succeeded, runs, or is not of this node"})
 		m.Rules = append(m.Rules, monitorRule{"permanent", conditionPrefix + h, h, "/kopshook/check.sh", []string{h}})
 	}
+	return m.encode()
+}
+
+func (m *monitor) encode() []byte {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
 	e.SetIndent("", "  ")

@@ -27,6 +27,9 @@ func addonCommand() *cli.Command {
 without replacing machines. With -o DIR it writes a kops addon: addon.yaml, the index for spec.addons of the cluster,
 and the manifest that it names. With -o objects, or -o -, it prints the Kubernetes objects alone.
 
+An instance group with the taint readiness.k8s.io/kopshook-SPEC=:NoSchedule in spec.kubelet.taints waits for the spec's
+hooks: with --status and -o DIR, kopshook-readiness.yaml has a NodeReadinessRule for it.
+
 With --plan it writes nothing: it says which hooks run again, on how many nodes at a time, compared with the addon that
 DIR holds.
 
@@ -170,10 +173,26 @@ func (in *inputs) oneCluster(name string) (string, []addon.Group, bool) {
 			}
 			who := plan.Selectable(g)
 			who.Cluster = name
-			groups = append(groups, addon.Group{Group: who, Position: report.Position{File: m.Name, Line: g.Line}, Labelled: labelled(g)})
+			groups = append(groups, addon.Group{Group: who, Position: report.Position{File: m.Name, Line: g.Line}, Labelled: labelled(g), Taints: startupTaints(g)})
 		}
 	}
 	return name, groups, true
+}
+
+// startupTaints are what a group says of the taints of its nodes when they join. kops adds one of its own for the role.
+func startupTaints(g *instancegroups.Group) (out []addon.Taint) {
+	if g.Object == nil {
+		return nil
+	}
+	for _, t := range g.Object.Spec.Taints {
+		out = append(out, addon.TaintOf(t, "spec.taints"))
+	}
+	if k := g.Object.Spec.Kubelet; k != nil {
+		for _, t := range k.Taints {
+			out = append(out, addon.TaintOf(t, "spec.kubelet.taints"))
+		}
+	}
+	return out
 }
 
 // labelled says whether kops gives the nodes of a group the label with its name: from spec.nodeLabels, and on GCE and
@@ -242,7 +261,7 @@ func writeAddon(dir string, a *addon.Addon) error {
 		}
 		written = append(written, f.Name)
 	}
-	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `-([0-9a-f]{12}\.yaml|dashboard\.json|prometheus\.yaml)$`)
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `-([0-9a-f]{12}\.yaml|dashboard\.json|(prometheus|readiness)\.yaml)$`)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fileError(dir, err)

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -43,6 +45,17 @@ func printAddonPlan(c *cli.Context, dir string, a *addon.Addon) error {
 			fmt.Fprintf(&b, "  warning: %s\n", w)
 		}
 	}
+	rules, err := readinessChanges(dir, a)
+	if err != nil {
+		return err
+	}
+	switch {
+	case rules == "":
+	case markdown:
+		fmt.Fprintf(&b, "\n%s\n", report.Markdown(rules))
+	default:
+		fmt.Fprintf(&b, "%s\n", rules)
+	}
 	if markdown {
 		for _, change := range p.Changes {
 			if w := planWarning(change); w != "" {
@@ -55,10 +68,29 @@ func printAddonPlan(c *cli.Context, dir string, a *addon.Addon) error {
 	if _, err := c.App.Writer.Write([]byte(b.String())); err != nil {
 		return err
 	}
-	if p.Any() {
+	if p.Any() || rules != "" {
 		return differs
 	}
 	return nil
+}
+
+// readinessChanges says whether other nodes wait than the folder's rules say.
+func readinessChanges(dir string, a *addon.Addon) (string, error) {
+	rules, err := a.Readiness()
+	if err != nil {
+		return "", err
+	}
+	before, err := os.ReadFile(filepath.Join(dir, rules.Name))
+	if err != nil && !os.IsNotExist(err) {
+		return "", fileError(filepath.Join(dir, rules.Name), err)
+	}
+	switch {
+	case bytes.Equal(before, rules.Content):
+		return "", nil
+	case rules.Content == nil:
+		return rules.Name + " goes: delete its rules when no node has their taints", nil
+	}
+	return rules.Name + " changes: apply it when the rollout has ended, and before nodes join with a new taint", nil
 }
 
 // manifestIn returns the manifest of the addon that a folder holds, nil when it holds none.

@@ -13,4 +13,7 @@ var (
 	// Check is the plugin of node-problem-detector: it reads a status file.
 	//go:embed check.sh
 	Check []byte
+	// Verified is its plugin, too: it says whether the pod of a spec is ready.
+	//go:embed verified.sh
+	Verified []byte
 )

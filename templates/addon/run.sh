@@ -313,6 +313,9 @@ clear() {
   node systemctl reset-failed "$unit" 2> /dev/null
 }
 
+# For scheduling, which may wait for it: a file that a reboot takes away.
+verified=/run/kopshook-daemon/${OWNER-}
+
 ready() { # when each hook ran and was verified once, or an operator skips it, and what is gone is taken back
   [ ! -e /state/ready ] || return 0
   for name in $remains; do
@@ -325,6 +328,7 @@ ready() { # when each hook ran and was verified once, or an operator skips it, a
     [ -z "$undo" ] || there || return 0
   done
   : > /state/ready
+  [ -z "${OWNER-}" ] || node /bin/sh -c 'mkdir -p "${0%/*}" && : > "$0"' "$verified"
 }
 
 set +f
@@ -337,7 +341,10 @@ while [ "$left" -gt 0 ]; do
   shift
   left=$((left - 1))
 done
-[ -z "${OWNER-}" ] || forget "$@"
+if [ -n "${OWNER-}" ]; then
+  node rm -f "$verified"
+  forget "$@"
+fi
 ready "$@"
 for argument do
   settings "$argument"

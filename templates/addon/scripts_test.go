@@ -685,6 +685,51 @@ func TestPodLeavesAHookThatMoved(t *testing.T) {
 	}
 }
 
+// What node-problem-detector shows to schedulers: a file that is there while the pod is ready, and not before; a reboot takes
+// it away.
+func TestNodeSaysThatItsHooksAreVerified(t *testing.T) {
+	n := newNode(t)
+	n.t.Setenv("OWNER", "kopshook.s")
+	n.write("verified.sh", string(Verified))
+	verified := func() bool {
+		t.Helper()
+		cmd := exec.Command("/bin/sh", n.path("verified.sh"), "kopshook.s")
+		cmd.Env = append(os.Environ(), "VERIFIED="+n.path("run/kopshook-daemon"))
+		out, err := cmd.CombinedOutput()
+		if exit := cmd.ProcessState.ExitCode(); exit > 1 || (exit == 1) != strings.Contains(string(out), "not all of its hooks have run and been verified") {
+			t.Errorf("%v: %s", err, out)
+		}
+		return err == nil
+	}
+	args := func(script string) string {
+		return "name=x run=once-per-instance timeout=20 attempts=1 delay=5 sum=" + n.configMap(map[string]string{"script": "#!/bin/sh\n" + script + "\n"})
+	}
+	if verified() {
+		t.Error("it is, and no pod ran")
+	}
+	p := n.start(args("exit 3"))
+	p.until("failed", func() bool { return p.says(nodestatus.Failed, "script: exit status 3") })
+	p.end()
+	if verified() {
+		t.Error("it is, and the hook failed")
+	}
+	p = n.start(args(":"))
+	p.until("verified", verified)
+	if !p.ready() {
+		t.Error("it is, and the pod is not ready")
+	}
+	p.end()
+	p = n.start(args("exit 4"))
+	p.until("failed", func() bool { return p.says(nodestatus.Failed, "script: exit status 4") })
+	p.end()
+	if verified() {
+		t.Error("it is, and a newer content failed")
+	}
+	p = n.start()
+	p.until("verified without hooks", verified)
+	p.end()
+}
+
 // A pod runs what overrides say for the instance group of its node.
 func TestPodChoosesTheHooksOfItsInstanceGroup(t *testing.T) {
 	for name, c := range map[string]struct {
