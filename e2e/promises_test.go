@@ -52,7 +52,7 @@ const tkeCluster = `{
 `
 
 // Files are there before any hook, PreInstall runs before anything is installed and is tried again when it fails, PostInstall
-// when the node has joined.
+// when the kubelet starts.
 func TestHooksOfTKEBoot(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		dir := t.TempDir()
@@ -79,6 +79,29 @@ func TestHooksOfTKEBoot(t *testing.T) {
 		if got := r.Timeline.Count(pre); got != 2 {
 			t.Errorf("PreInstall ran %d times", got)
 		}
+	})
+}
+
+// A hook that fails when the kubelet runs holds nothing back: it is tried as often as it says, and its status says why.
+func TestAHookBehindTheKubeletFails(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		n := newNode(t, suite, userData(t, parts(t, spec("behind", `
+- name: late
+  phase: post-kubelet
+  attempts: 2
+  retryDelay: 1s
+  script: |
+    #!/bin/sh
+    /trial/bin/event "late $KOPSHOOK_ATTEMPT"
+    echo "no server to tell" >&2
+    exit 7
+- {name: next, phase: post-kubelet, weight: 1, script: "#!/bin/sh\n/trial/bin/event next"}
+`))...))
+		r := n.boot(boot.Options{}).joins().fails("kopshook-late.service")
+		r.happens("nodeup-start", "kubelet-start", "late 1", "late 2", "next").never("late 3")
+		r.contains("console", r.Console, "no server to tell")
+		n.hasStatus("late", "failed", "script: exit status 7")
+		n.hasStatus("next", "succeeded", "")
 	})
 }
 
@@ -120,17 +143,17 @@ func TestDropInsTakeEffect(t *testing.T) {
 	})
 }
 
-// The scripts of a folder run one after the other, each with its own time; of one that takes longer all processes are killed,
-// and none runs after it.
+// The scripts of a folder run one after the other, each with its own time, without those of its subfolders; of one that takes
+// longer all processes are killed, and none runs after it.
 func TestScriptsOfAFolderHaveTheirOwnTime(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		dir := filepath.Join(t.TempDir(), "scripts")
-		if err := os.MkdirAll(filepath.Join(dir, "below"), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(dir, "15-below"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range map[string]string{
 			"10-a": "sleep 4\n/trial/bin/event a", "20-b": "sleep 4\n/trial/bin/event b",
-			"30-c": "sleep 60 &\n/trial/bin/event c\nwait", "40-d": "/trial/bin/event d", "below/50-e": "/trial/bin/event e",
+			"30-c": "sleep 60 &\n/trial/bin/event c\nwait", "40-d": "/trial/bin/event d", "15-below/e": "/trial/bin/event e",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 				t.Fatal(err)

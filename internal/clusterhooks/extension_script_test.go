@@ -71,7 +71,7 @@ func newExtension(ts *testscript.TestScript, mode string) *httptest.Server {
 			extensionDiscovery(w, mode)
 			return
 		}
-		if mode == "all" {
+		if mode == "all" || mode == "all-block" {
 			var q struct {
 				Kind, FromKubernetesVersion, ToKubernetesVersion, KubernetesVersion string
 				Cluster                                                             struct {
@@ -160,7 +160,7 @@ func extensionDiscovery(w http.ResponseWriter, mode string) {
 		handler["requestHook"].(map[string]any)["apiVersion"] = "hooks.runtime.cluster.x-k8s.io/v1beta1"
 	case "slow-let-go":
 		handler["requestHook"].(map[string]any)["hook"] = "AfterControlPlaneUpgrade"
-	case "all":
+	case "all", "all-block":
 		var handlers []any
 		for _, hook := range []string{"BeforeClusterDelete", "AfterClusterUpgrade", "AfterControlPlaneUpgrade", "BeforeClusterUpgrade", "AfterControlPlaneInitialized", "BeforeClusterCreate"} {
 			handlers = append(handlers, map[string]any{"name": strings.ToLower(hook),
@@ -203,7 +203,7 @@ func extensionAnswer(w http.ResponseWriter, req *http.Request, mode string, call
 		}
 	case "failure":
 		fmt.Fprint(w, `{"status": "Failure", "message": "not on a Friday"}`)
-	case "blocks-for-ever":
+	case "blocks-for-ever", "all-block":
 		fmt.Fprintf(w, `{"status": "Success", "message": "call %d", "retryAfterSeconds": 1}`, call)
 	case "slow-let-go":
 		if call < 3 {

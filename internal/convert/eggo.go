@@ -108,7 +108,7 @@ func (c *converter) eggoScript(roles map[string]*document, role string, moment e
 	if before := d.having("phase", moment.phase); before > 0 {
 		fields = append(fields, "weight", before) // eggo's order, which is not that of the names
 	}
-	if moment.phase == "pre-nodeup" {
+	if moment.phase != "pre-shutdown" { // where it is the default
 		fields = append(fields, "attempts", 1) // eggo does not try again
 	}
 	fields = append(fields, "timeout", spell(timeout))
