@@ -161,7 +161,7 @@ PROGRAMS = cd e2e/programs && $(GO) run .
 # addons in a real control plane
 e2e-apiserver:
 	$(SUDO) e2e/install.sh apiserver
-	programs=$$($(PROGRAMS)) && KOPSHOOK_PROGRAMS=$$programs $(GO) test -tags e2e -count 1 -timeout 20m ./e2e/apiserver
+	programs=$$($(PROGRAMS)) && KOPSHOOK_PROGRAMS=$$programs $(GO) test -tags e2e -count 1 -timeout 20m -parallel 12 ./e2e/apiserver
 
 # real nodes: kops' own user data, nodeup and kops-controller, with containerd, the kubelet and the API server
 e2e-kops: e2e/kops.test

@@ -113,6 +113,7 @@ func startCluster(ctx context.Context) (end func(), err error) {
 	}
 	return end, start("kube-controller-manager", "--kubeconfig", kubeconfig, "--leader-elect=false", "--use-service-account-credentials=false",
 		"--bind-address", "127.0.0.1", "--secure-port", "0",
+		"--kube-api-qps", "500", "--kube-api-burst", "1000", // of many tests at once
 		"--controllers", "daemonset-controller,job-controller,serviceaccount-controller,garbage-collector-controller")
 }
 

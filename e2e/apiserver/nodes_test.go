@@ -115,6 +115,7 @@ func TestDaemonSetsReachTheirNodes(t *testing.T) {
 
 // A changed hook goes to a tenth of the nodes at a time, and no further while their pods are not ready.
 func TestRolloutWaitsForReadiness(t *testing.T) {
+	t.Parallel()
 	group := addNodes(t, 4, "roll", kops.InstanceGroupRoleNode, nil)
 	in := addon.Input{Cluster: "a.example.com", Groups: []addon.Group{group}, Options: addon.Options{Name: "roll"}}
 	dir := t.TempDir()

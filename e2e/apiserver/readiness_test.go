@@ -64,6 +64,7 @@ func createAll(t *testing.T, text []byte) {
 // A node joins with the taint, has a pod of the addon all the same, and takes others when the pod says that its hooks are
 // verified: by node-problem-detector's condition and the real controller. What breaks later takes no node out of use.
 func TestNodesTakePodsWhenTheirHooksAreVerified(t *testing.T) {
+	t.Parallel()
 	source := readinessSource(t)
 	program := filepath.Join(t.TempDir(), "node-readiness-controller")
 	if out, err := exec.Command("go", "build", "-C", source, "-o", program, "./cmd").CombinedOutput(); err != nil {

@@ -30,6 +30,7 @@ type rollout struct {
 	dir  string
 }
 
+// The tests of rollouts mostly wait, so they do it side by side, each with nodes of its own.
 func newRollout(t *testing.T, name string, groups ...addon.Group) *rollout {
 	r := &rollout{t, name, addon.Input{Cluster: "a.example.com", Groups: groups, Options: addon.Options{Name: name}}, t.TempDir()}
 	t.Cleanup(func() { cleanUp(t, name) })
@@ -87,25 +88,23 @@ func (r *rollout) ready(set string, is func(node string) bool) {
 	}
 }
 
-// complete makes all pods ready until all run the same.
+// complete makes all pods ready until the controller says that each of its nodes has one of the latest kind.
 func (r *rollout) complete(sets ...string) {
 	r.t.Helper()
-	for range 60 {
-		r.settle(sets...)
-		same := true
-		for _, s := range sets {
-			r.ready(s, nil)
-			running := r.running(s)
-			for _, sum := range running {
-				same = same && sum == running[slices.Min(slices.Collect(maps.Keys(running)))]
+	for _, name := range sets {
+		eventually(r.t, func() error {
+			r.ready(name, nil)
+			s, err := cluster.client.AppsV1().DaemonSets("kube-system").Get(r.t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				return err
 			}
-		}
-		if same {
-			r.settle(sets...)
-			return
-		}
+			if got := s.Status; got.ObservedGeneration != s.Generation || got.DesiredNumberScheduled == 0 || got.UpdatedNumberScheduled != got.DesiredNumberScheduled ||
+				got.NumberAvailable != got.DesiredNumberScheduled {
+				return fmt.Errorf("the rollout of %s comes to no end: %+v", name, got)
+			}
+			return nil
+		})
 	}
-	r.t.Fatal("the rollout comes to no end")
 }
 
 // changed returns the nodes whose pod is another than before.
@@ -120,12 +119,24 @@ func changed(before, now map[string]string) []string {
 	return out
 }
 
+// arrives waits until so many nodes have another pod than before, and for what comes after that.
+func (r *rollout) arrives(set string, before map[string]string, want int) {
+	r.t.Helper()
+	waitFor(r.t.Context(), 20*time.Second, func() error {
+		if n := len(changed(before, r.running(set))); n < want {
+			return fmt.Errorf("%d of %d", n, want)
+		}
+		return nil
+	})
+	r.settle(set)
+}
+
 // bad applies specs whose new pods never become ready, and expects that so many nodes get them and no more.
 func (r *rollout) bad(set string, want int, specs ...string) []string {
 	r.t.Helper()
 	before := r.running(set)
 	r.apply(specs...)
-	r.settle(set)
+	r.arrives(set, before, want)
 	got := changed(before, r.running(set))
 	if len(got) != want {
 		r.t.Errorf("%s: %d of %d nodes have what never becomes ready, want %d: %v", set, len(got), len(before), want, got)
@@ -136,6 +147,7 @@ func (r *rollout) bad(set string, want int, specs ...string) []string {
 // A new DaemonSet is not held back: Kubernetes makes its pods on all nodes at once, and --plan warns of it. One whose hooks
 // were disabled first is held back, and so is a spec with a new name, or one that is added, if it begins so.
 func TestNewDaemonSetIsHeldBackWhenItsHooksBeginDisabled(t *testing.T) {
+	t.Parallel()
 	g := addNodes(t, 20, "first", kops.InstanceGroupRoleNode, nil)
 	off := strings.Replace(spec("s", "{names: [first]}", hook("h", "exit 1")), ", phase: daemon,", ", phase: daemon, enabled: false,", 1)
 	on := spec("s", "{names: [first]}", hook("h", "exit 1"))
@@ -156,6 +168,7 @@ func TestNewDaemonSetIsHeldBackWhenItsHooksBeginDisabled(t *testing.T) {
 // Overrides that are inserted, removed and put into another order make no new DaemonSet, so that a hook that is changed
 // with them is held back.
 func TestOverridesAreHeldBack(t *testing.T) {
+	t.Parallel()
 	gpu, cpu := addNodes(t, 10, "ov-gpu", kops.InstanceGroupRoleNode, nil), addNodes(t, 10, "ov-cpu", kops.InstanceGroupRoleNode, nil)
 	r := newRollout(t, "over", gpu, cpu)
 	s := func(script string, overrides ...string) string {
@@ -180,13 +193,16 @@ func TestOverridesAreHeldBack(t *testing.T) {
 
 // A tenth of the control planes is one, and workers have a tenth of their own.
 func TestControlPlanesAreApart(t *testing.T) {
-	addNodes(t, 3, "cpa", kops.InstanceGroupRoleControlPlane, nil, corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule})
-	addNodes(t, 20, "wka", kops.InstanceGroupRoleNode, nil)
+	t.Parallel()
+	pool := map[string]string{"pool": "apart"}
+	addNodes(t, 3, "cpa", kops.InstanceGroupRoleControlPlane, pool, corev1.Taint{Key: "node-role.kubernetes.io/control-plane", Effect: corev1.TaintEffectNoSchedule})
+	addNodes(t, 20, "wka", kops.InstanceGroupRoleNode, pool)
 	r := newRollout(t, "apart")
-	r.apply(spec("s", "{}", hook("h", "echo")))
+	r.apply(spec("s", "{nodeLabels: {pool: apart}}", hook("h", "echo")))
 	r.complete("apart-s", "apart-s-control-plane")
 	before := r.running("apart-s-control-plane")
-	r.bad("apart-s", 2, spec("s", "{}", hook("h", "exit 1")))
+	r.bad("apart-s", 2, spec("s", "{nodeLabels: {pool: apart}}", hook("h", "exit 1")))
+	r.arrives("apart-s-control-plane", before, 1)
 	if got := changed(before, r.running("apart-s-control-plane")); len(got) != 1 {
 		t.Errorf("%d of 3 control planes have what never becomes ready, want 1", len(got))
 	}
@@ -194,6 +210,7 @@ func TestControlPlanesAreApart(t *testing.T) {
 
 // Five specs that change at once are on no more than a tenth of the nodes.
 func TestSpecsThatChangeTogetherShareOneTenth(t *testing.T) {
+	t.Parallel()
 	g := addNodes(t, 50, "many", kops.InstanceGroupRoleNode, nil)
 	r := newRollout(t, "many", g)
 	var good, bad, sets []string
@@ -210,6 +227,9 @@ func TestSpecsThatChangeTogetherShareOneTenth(t *testing.T) {
 		before[s] = r.running(s)
 	}
 	r.apply(bad...)
+	for _, s := range sets {
+		r.arrives(s, before[s], 1)
+	}
 	r.settle(sets...)
 	nodes := map[string]bool{}
 	for _, s := range sets {
@@ -225,6 +245,7 @@ func TestSpecsThatChangeTogetherShareOneTenth(t *testing.T) {
 // What the docs say Kubernetes does not hold back: nodes that join get what the template says then, and so do nodes whose
 // pod was not ready when the rollout began. They count: where they are a tenth, nobody else follows.
 func TestNodesThatAreNotHeldBack(t *testing.T) {
+	t.Parallel()
 	labels := map[string]string{"pool": "loose"}
 	addNodes(t, 20, "loose", kops.InstanceGroupRoleNode, labels)
 	r := newRollout(t, "loose")
@@ -254,6 +275,7 @@ func TestNodesThatAreNotHeldBack(t *testing.T) {
 
 // kubectl rollout undo finds what the older template speaks of, where nothing was pruned.
 func TestRolloutUndo(t *testing.T) {
+	t.Parallel()
 	g := addNodes(t, 1, "undo", kops.InstanceGroupRoleNode, nil)
 	r := newRollout(t, "undo", g)
 	s := func(script string) string { return spec("s", "{names: [undo]}", hook("h", script)) }
@@ -274,7 +296,7 @@ func TestRolloutUndo(t *testing.T) {
 	r.complete("undo-s")
 	good := r.running("undo-s")
 	manifest(s("exit 1"))
-	r.settle("undo-s")
+	r.arrives("undo-s", good, 1)
 	if len(changed(good, r.running("undo-s"))) != 1 {
 		t.Fatal("the change did not arrive")
 	}
@@ -289,6 +311,12 @@ func TestRolloutUndo(t *testing.T) {
 			}
 		}
 	}
+	waitFor(t.Context(), 20*time.Second, func() error {
+		if len(changed(good, r.running("undo-s"))) > 0 {
+			return fmt.Errorf("not yet")
+		}
+		return nil
+	})
 	r.settle("undo-s")
 	if got := changed(good, r.running("undo-s")); len(got) > 0 {
 		t.Errorf("the pod runs %v, not what it ran before", r.running("undo-s"))
@@ -310,6 +338,7 @@ func TestRolloutUndo(t *testing.T) {
 
 // The commands of docs/rollout.md: a rollout is stopped and goes on, and a hook runs again at the same pace.
 func TestRolloutIsPausedAndHooksRunAgain(t *testing.T) {
+	t.Parallel()
 	g := addNodes(t, 10, "pause", kops.InstanceGroupRoleNode, nil)
 	r := newRollout(t, "pause", g)
 	s := func(script string) string { return spec("s", "{names: [pause]}", hook("h", script)) }
@@ -343,6 +372,12 @@ func TestRolloutIsPausedAndHooksRunAgain(t *testing.T) {
 	}
 	was := uids()
 	patch(strings.ReplaceAll(docPatch(t, "again"), "ship-journal", "h"))
+	waitFor(t.Context(), 20*time.Second, func() error {
+		if len(changed(was, uids())) == 0 {
+			return fmt.Errorf("not yet")
+		}
+		return nil
+	})
 	r.settle("pause-s")
 	now := changed(was, uids())
 	if len(now) != 1 {
