@@ -27,9 +27,9 @@ var helmEvents = map[string]struct {
 	"pre-upgrade":   {event: "before-upgrade"},
 	"post-upgrade":  {event: "AfterClusterUpgrade"},
 	"pre-rollback":  {event: "before-rollback"},
-	"post-rollback": {event: "after-rollback"},
+	"post-rollback": {event: "after-rollback", note: "it comes when kops has the older specification: machines change with the rolling update after that"},
 	"pre-delete":    {event: "before-delete"},
-	"post-delete":   {event: "after-delete", note: "nothing can run in a cluster that is deleted: the hook is not enabled", never: true},
+	"post-delete":   {event: "after-delete", note: "nothing can run in a cluster that is deleted: the hook is not enabled for that", never: true},
 	"test":          {event: "after-control-plane-ready"},
 	"test-success":  {event: "after-control-plane-ready"},
 }
