@@ -2,6 +2,7 @@ package instancegroups
 
 import (
 	"bytes"
+	"hash/maphash"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,22 +28,23 @@ const (
 
 // bodies numbers the bodies that were taken out, each different one once: equal tokens are equal contents.
 type bodies struct {
+	parent  *bodies // whose numbers come first; it has all of them already
 	mu      sync.RWMutex
-	numbers map[string]int // by the lines as they stand in the file, indentation and all
-	content []string       // without the indentation, by number
+	numbers map[uint64][]int // by the hash of the lines as they stand in the file, indentation and all
+	content []string         // without the indentation, by number
 }
+
+var hashSeed = maphash.MakeSeed()
 
 // number returns the number of a body whose lines begin with indent spaces or are empty.
 func (b *bodies) number(body []byte, indent int) int {
-	b.mu.RLock()
-	n, ok := b.numbers[string(body)]
-	b.mu.RUnlock()
-	if ok {
+	hash := maphash.Bytes(hashSeed, body)
+	if n, ok := b.find(hash, body, indent); ok {
 		return n
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n, ok := b.numbers[string(body)]; ok {
+	if n, ok := b.own(hash, body, indent); ok {
 		return n
 	}
 	var s strings.Builder
@@ -51,11 +53,53 @@ func (b *bodies) number(body []byte, indent int) int {
 		s.Write(line[min(indent, len(line)-1):])
 	}
 	if b.numbers == nil {
-		b.numbers = make(map[string]int)
+		b.numbers = make(map[uint64][]int)
 	}
-	b.numbers[string(body)] = len(b.content)
+	n := b.first() + len(b.content)
+	b.numbers[hash] = append(b.numbers[hash], n)
 	b.content = append(b.content, s.String())
-	return len(b.content) - 1
+	return n
+}
+
+func (b *bodies) find(hash uint64, body []byte, indent int) (n int, ok bool) {
+	if b.parent != nil {
+		if n, ok := b.parent.find(hash, body, indent); ok {
+			return n, true
+		}
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.own(hash, body, indent)
+}
+
+// own is find, but for the parent's bodies.
+func (b *bodies) own(hash uint64, body []byte, indent int) (n int, ok bool) {
+	for _, n := range b.numbers[hash] {
+		if isContent(b.content[n-b.first()], body, indent) {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
+// isContent says whether content is a body without its indentation.
+func isContent(content string, body []byte, indent int) bool {
+	for line := range bytes.Lines(body) {
+		line = line[min(indent, len(line)-1):]
+		if !strings.HasPrefix(content, string(line)) {
+			return false
+		}
+		content = content[len(line):]
+	}
+	return content == ""
+}
+
+// first is the number of the first body that is not the parent's.
+func (b *bodies) first() int {
+	if b.parent == nil {
+		return 0
+	}
+	return b.parent.first() + len(b.parent.content)
 }
 
 // expand returns the content that a string stands for: a body, when it is a token.
@@ -64,9 +108,13 @@ func (b *bodies) expand(s string) string {
 	if !ok {
 		return s
 	}
+	first := b.first()
+	if n < first {
+		return b.parent.expand(s)
+	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	return b.content[n]
+	return b.content[n-first]
 }
 
 // tokenNumber returns the number in the value of a literal scalar that is a token.

@@ -192,7 +192,8 @@ func (f *File) Warnings() []*Error { return f.warnings }
 func (f *File) Bytes() ([]byte, error) {
 	edits := make([][]edit, len(f.sections))
 	errs := make([][]*Error, len(f.sections))
-	parallel(len(f.sections), func(i int) { edits[i], errs[i] = f.sections[i].edit() })
+	checked := &bodies{parent: &f.bodies} // of use only until all edits are checked
+	parallel(len(f.sections), func(i int) { edits[i], errs[i] = f.sections[i].edit(checked) })
 	if err := joined(slices.Concat(errs...)); err != nil {
 		return nil, err
 	}

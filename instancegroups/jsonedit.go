@@ -54,7 +54,7 @@ type jsonEditor struct {
 }
 
 func (e *jsonEditor) replace(start, end int, text string) {
-	e.edits = append(e.edits, edit{e.offset + start, e.offset + end, text})
+	e.edits = append(e.edits, edit{e.offset + start, e.offset + end, text, nil})
 }
 
 // indentAt returns the line break and the white space before i, when nothing else stands between them; else "".

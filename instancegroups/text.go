@@ -54,26 +54,46 @@ func (t *text) rawOffset(off int) int {
 	return off + sort.SearchInts(t.crs, off)
 }
 
-// edit replaces src[start:end] by text, whose line breaks are LF.
+// edit replaces src[start:end] by text and what follows it, in which line breaks are LF.
 type edit struct {
 	start, end int
 	text       string
+	parts      []string // behind text: parts as they are printed; those of many groups are the same strings
+}
+
+// pieces yields what the edit puts there.
+func (e *edit) pieces(yield func(string) bool) {
+	if !yield(e.text) {
+		return
+	}
+	for _, s := range e.parts {
+		if !yield(s) {
+			return
+		}
+	}
+}
+
+// added is the size of what edits put in.
+func added(edits []edit) (size int) {
+	for _, e := range edits {
+		for s := range e.pieces {
+			size += len(s)
+		}
+	}
+	return size
 }
 
 // apply returns the file's bytes with the edits, which are in order and do not overlap.
 func (t *text) apply(edits []edit) []byte {
-	size := len(t.raw)
-	for _, e := range edits {
-		size += len(e.text)
-	}
-	out := make([]byte, 0, size)
+	out := make([]byte, 0, len(t.raw)+added(edits))
 	from := 0
 	for _, e := range edits {
 		out = append(out, t.raw[from:t.rawOffset(e.start)]...)
-		if t.newline == "\n" {
-			out = append(out, e.text...)
-		} else {
-			out = append(out, strings.ReplaceAll(e.text, "\n", t.newline)...)
+		for s := range e.pieces {
+			if t.newline != "\n" {
+				s = strings.ReplaceAll(s, "\n", t.newline)
+			}
+			out = append(out, s...)
 		}
 		from = t.rawOffset(e.end)
 	}
@@ -86,13 +106,12 @@ func (t *text) apply(edits []edit) []byte {
 
 // splice returns src[start:end] with the edits that lie in it.
 func splice(src []byte, start, end int, edits []edit) []byte {
-	size := end - start
+	out := make([]byte, 0, end-start+added(edits))
 	for _, e := range edits {
-		size += len(e.text)
-	}
-	out := make([]byte, 0, size)
-	for _, e := range edits {
-		out = append(append(out, src[start:e.start]...), e.text...)
+		out = append(out, src[start:e.start]...)
+		for s := range e.pieces {
+			out = append(out, s...)
+		}
 		start = e.end
 	}
 	return append(out, src[start:end]...)

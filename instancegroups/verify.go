@@ -10,7 +10,7 @@ import (
 )
 
 // edit returns the edits of all groups of the section that change. Edits whose result cannot be proven right are errors.
-func (s *section) edit() (edits []edit, errs []*Error) {
+func (s *section) edit(b *bodies) (edits []edit, errs []*Error) {
 	var changed []*Group
 	defer func() {
 		// Positions come from a parser: what is wrong with them must not be a crash.
@@ -35,7 +35,7 @@ func (s *section) edit() (edits []edit, errs []*Error) {
 		if edits, errs = editGroups(changed, careful); len(errs) > 0 {
 			return nil, errs
 		}
-		if err = s.verify(edits, changed); err == nil {
+		if err = s.verify(b, edits, changed); err == nil {
 			return edits, nil
 		}
 	}
@@ -103,12 +103,12 @@ func rewritten(content string) bool {
 
 // verify reads the section with its edits as kops does, and compares: nothing but the additionalUserData of the changed
 // groups may differ, and there the user's parts must be as they were and ours as they were set.
-func (s *section) verify(edits []edit, changed []*Group) error {
+func (s *section) verify(b *bodies, edits []edit, changed []*Group) error {
 	src := splice(s.file.text.src, s.start, s.end, edits)
 	if bytes.Contains(src, []byte("\n---\n")) {
 		return errors.New("kops would cut the document in two")
 	}
-	now, err := s.read(src)
+	now, err := s.read(b, src)
 	if err != nil {
 		return err
 	}
@@ -134,14 +134,14 @@ func (s *section) verify(edits []edit, changed []*Group) error {
 }
 
 // read reads the section with another source.
-func (s *section) read(src []byte) (reading, error) {
+func (s *section) read(b *bodies, src []byte) (reading, error) {
 	if s.yaml == nil {
 		if !json.Valid(src) {
 			return reading{}, errors.New("the result is not JSON")
 		}
 		return reading{json: src, root: parseJSON(src)}, nil
 	}
-	e := s.file.bodies.elide(src)
+	e := b.elide(src)
 	r, err := readYAML(e.text)
 	if err != nil || e.tokens == 0 {
 		return r, err
@@ -149,7 +149,7 @@ func (s *section) read(src []byte) (reading, error) {
 	if !r.tokensInPlace(e.tokens) {
 		return readYAML(src)
 	}
-	r.bodies = &s.file.bodies
+	r.bodies = b
 	return r, nil
 }
 

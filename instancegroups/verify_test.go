@@ -65,11 +65,11 @@ spec:
 			if at < 0 {
 				t.Fatalf("%q is not in the manifest", c.old)
 			}
-			edits := []edit{{at, at + len(c.old), c.new}}
+			edits := []edit{{at, at + len(c.old), c.new, nil}}
 			if end := strings.Index(in, "  unknown"); c.more {
-				edits = append(edits, edit{end, end, right})
+				edits = append(edits, edit{end, end, right, nil})
 			}
-			err = g.section.verify(edits, []*Group{g})
+			err = g.section.verify(&bodies{parent: &g.section.file.bodies}, edits, []*Group{g})
 			if c.want == "" {
 				if err != nil {
 					t.Errorf("a right edit is refused: %v", err)

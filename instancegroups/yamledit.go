@@ -109,35 +109,29 @@ func (e *yamlEditor) insertKey() error {
 
 // insert writes our parts before a line, under a new key or as they are.
 func (e *yamlEditor) insert(line, column int, key bool) error {
-	var b strings.Builder
+	head := ""
 	if key {
-		writeSpaces(&b, column)
-		b.WriteString(userDataKey + ":\n")
+		head = strings.Repeat(" ", column) + userDataKey + ":\n"
 		column += e.listIndent()
 	}
-	if err := e.print(&b, column); err != nil {
+	parts, err := e.print(column)
+	if err != nil {
 		return err
 	}
-	e.replaceLines(line, line, b.String())
+	e.replaceLines(line, line, head, parts...)
 	return nil
 }
 
-func (e *yamlEditor) print(b *strings.Builder, column int) error {
+// print returns our parts as items of a list in a column.
+func (e *yamlEditor) print(column int) ([]string, error) {
 	printed := make([]string, len(e.group.ours))
-	size := 0
 	for i, u := range e.group.ours {
-		s, err := e.group.section.file.printer.part(u, column)
-		if err != nil {
-			return err
+		var err error
+		if printed[i], err = e.group.section.file.printer.part(u, column); err != nil {
+			return nil, err
 		}
-		printed[i] = s
-		size += len(s)
 	}
-	b.Grow(size)
-	for _, s := range printed {
-		b.WriteString(s)
-	}
-	return nil
+	return printed, nil
 }
 
 // listIndent returns how far lists are indented below their keys: as in the first list of the spec, or of the document.
@@ -168,13 +162,13 @@ func firstListIndent(n *yaml.Node) (int, bool) {
 	return 0, false
 }
 
-func (e *yamlEditor) replaceLines(from, to int, text string) {
-	e.replace(e.lineStart(from), e.lineStart(to), text)
+func (e *yamlEditor) replaceLines(from, to int, text string, parts ...string) {
+	e.replace(e.lineStart(from), e.lineStart(to), text, parts...)
 }
 
-func (e *yamlEditor) replace(from, to int, text string) {
+func (e *yamlEditor) replace(from, to int, text string, parts ...string) {
 	start := e.group.section.start
-	e.edits = append(e.edits, edit{start + e.source(from), start + e.source(to), text})
+	e.edits = append(e.edits, edit{start + e.source(from), start + e.source(to), text, parts})
 }
 
 // editBlock edits a block list: our items go, the new ones come behind the last item. All else keeps its bytes.
@@ -274,14 +268,15 @@ func (e *yamlEditor) replaceFlow() error {
 		}
 		b.WriteString(s)
 	}
-	if err := e.print(&b, column); err != nil {
+	parts, err := e.print(column)
+	if err != nil {
 		return err
 	}
-	if b.Len() == 0 {
+	if b.Len() == 0 && len(parts) == 0 {
 		return e.removeKey(colon, end)
 	}
 	e.replace(colon, end, "")
 	line := e.lineOf(end) + 1
-	e.replaceLines(line, line, b.String())
+	e.replaceLines(line, line, b.String(), parts...)
 	return nil
 }

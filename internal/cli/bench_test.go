@@ -110,22 +110,28 @@ func BenchmarkRatio(b *testing.B) {
 }
 
 // BenchmarkProcess runs the built program, named by KOPSHOOK: `make bench` sets it. It also reports the
-// largest memory that a run took, in MB.
+// largest memory that a run took, in MB and as a multiple of what it printed.
 func BenchmarkProcess(b *testing.B) {
 	program := os.Getenv("KOPSHOOK")
 	if program == "" {
 		b.Skip("KOPSHOOK names no program: run make bench")
 	}
 	run := func(b *testing.B, args ...string) {
+		var printed bytes.Buffer
 		for b.Loop() {
 			cmd := exec.Command(program, args...)
 			var stderr bytes.Buffer
-			cmd.Stdout, cmd.Stderr = io.Discard, &stderr
+			printed.Reset()
+			cmd.Stdout, cmd.Stderr = &printed, &stderr
 			if err := cmd.Run(); err != nil {
 				b.Fatalf("%v\n%s", err, stderr.String())
 			}
 		}
-		b.ReportMetric(peakMemory(b, program, args...)/1e6, "MB")
+		memory := peakMemory(b, program, args...)
+		b.ReportMetric(memory/1e6, "MB")
+		if printed.Len() > 1e6 { // below, it is the program itself
+			b.ReportMetric(memory/float64(printed.Len()), "x-output")
+		}
 	}
 	b.Run("start", func(b *testing.B) { run(b, "version") })
 	for _, groups := range []int{1, 50, 5000} {
