@@ -124,11 +124,13 @@ start both; becomes both ready; stop both
 start less; settles goes failed; becomes less unready; stop less
 sed 's/.*"reason":"\([^"]*\)".*/\1/' /var/lib/kopshook/status/goes.json
 mkdir -p /var/lib/kopshook/skip; : > /var/lib/kopshook/skip/goes
+systemctl is-failed kopshook-daemon@goes.service
 start less; becomes less ready
+systemctl is-failed kopshook-daemon@goes.service
 echo *
 `, boot.PowerOff)
 		r.happens("stays", "goes", "goes undone: a b", "goes", "goes undone: a b").prints("both is ready", "both stopped", "less is ready", "less stopped",
-			"stays", "both is ready", "both stopped", "hook goes failed", "less is unready", "less stopped", "undo: exit status 1", "less is ready", "stays")
+			"stays", "both is ready", "both stopped", "hook goes failed", "less is unready", "less stopped", "undo: exit status 1", "failed", "less is ready", "inactive", "stays")
 	})
 }
 

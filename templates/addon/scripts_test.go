@@ -50,6 +50,7 @@ done
 "$@"
 echo $? > `+n.root+`/exit`)
 	n.program("systemctl", `case "$*" in
+*reset-failed*) echo "$2" >> `+n.root+`/reset ;;
 *ActiveState*) echo inactive ;;
 *ExecMainStatus*) cat `+n.root+`/exit ;;
 *Result*) cat `+n.root+`/result 2> /dev/null || echo exit-code ;;
@@ -521,11 +522,15 @@ func TestPodClearsWhatIsGone(t *testing.T) {
 		p.until("ready", p.ready)
 		p.end()
 		n.write(copying+"/owner", "kopshook.s\n") // as of a pod that was stopped while it copied
+		os.Remove(n.path("reset"))
 		p = n.start()
 		p.until("ready without hooks", p.ready)
 		p.end()
 		if got := strings.Count(p.out.String(), "no longer in the spec"); got != 1 {
 			t.Errorf("%d hooks are gone: %s", got, p.out)
+		}
+		if got := n.read("reset"); got != "kopshook-daemon@x.service\n" {
+			t.Errorf("a failed unit stays: systemd forgets %q", got)
 		}
 		for _, f := range []string{daemon, copying, "var/lib/kopshook/daemon/x", "var/lib/kopshook/status/x.json"} {
 			if n.exists(f) {
