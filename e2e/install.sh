@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what tests take, on Debian and Ubuntu, as root: those that boot nodes; with "vm" also in virtual machines, with
 # "kops" also in a real kops cluster; with "apiserver" those of a control plane without nodes; with "browser" those that look
-# at pages.
+# at pages and that ask shells.
 set -eu
 need=
 want() { # PROGRAM-OR-FILE PACKAGE
@@ -45,6 +45,8 @@ case ${1:-} in
   browser)
     want pdftotext poppler-utils
     want npm npm
+    want zsh zsh
+    want fish fish
     # Ubuntu has it as a snap alone, which containers cannot run: the tests say that they look at nothing then
     command -v chromium > /dev/null 2>&1 || apt-get -qq update || :
     ! apt-cache show chromium > /dev/null 2>&1 || want chromium chromium

@@ -19,13 +19,26 @@ type Written struct {
 
 	packed []File // its files in the archive
 	hash   string // of what lies in a bucket, "" when it is written here
+	opened bool   // what lies there is known
 }
 
 // Text is all that is written of the hook: hooks with the same text have the same fields.
 func (w *Written) Text() string { return w.nnn + w.hash + w.text }
 
-// InBucket says whether the hook lies in a bucket: then only its name, its weight and its hash are written.
-func (w *Written) InBucket() bool { return w.hash != "" }
+// InBucket says whether the hook lies in a bucket that nobody has looked into: then only its name, its weight and its hash are known.
+func (w *Written) InBucket() bool { return w.hash != "" && !w.opened }
+
+// Open gives the hooks that lie in a bucket what is there: the files of their archive.
+func Open(hooks []Written, files []File) {
+	for _, f := range files {
+		name := hookOf(f.Path)
+		i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == name && w.hash != "" })
+		if i >= 0 {
+			w := &hooks[i]
+			w.opened, w.packed, w.text = true, append(w.packed, f), w.text+f.Path+"\n"+string(f.Content)
+		}
+	}
+}
 
 // Field is the value of a field of the hook as text, "" where it cannot be read.
 func (w *Written) Field(name string) string {
@@ -41,6 +54,9 @@ type FieldChange struct {
 // String is "timeout 2m0s -> 3m0s", or the field alone where the values are texts of several lines.
 func (c FieldChange) String() string {
 	const most = 40
+	if c.Old == c.New { // what they are is not known
+		return c.Field
+	}
 	if strings.ContainsAny(c.Old+c.New, "\n") || len(c.Old) > most || len(c.New) > most {
 		return c.Field
 	}
@@ -127,21 +143,23 @@ func hookOf(file string) string {
 // Diff returns the fields in which a hook differs from w, in the order of the spec's table. What differs in no field that
 // can be read is called unit.
 func (w *Written) Diff(now *Written) []FieldChange {
-	if w.Text() == now.Text() {
+	sameThere := w.hash != "" && w.hash == now.hash
+	if w.Text() == now.Text() || sameThere && w.nnn == now.nnn {
 		return nil
 	}
-	if (w.hash == "") != (now.hash == "") {
+	closed := w.InBucket() || now.InBucket()
+	var changes []FieldChange
+	switch {
+	case (w.hash == "") != (now.hash == ""):
 		place := map[bool]string{true: "in user data", false: "in a bucket"}
-		return []FieldChange{{"archiveURL", place[w.hash == ""], place[now.hash == ""]}}
+		changes = append(changes, FieldChange{"archiveURL", place[w.hash == ""], place[now.hash == ""]})
+	case closed && !sameThere:
+		changes = append(changes, FieldChange{Field: "contents in the bucket"})
 	}
 	_, old := w.read()
 	_, is := now.read()
-	var changes []FieldChange
-	if w.hash != now.hash {
-		changes = append(changes, FieldChange{"contents", w.hash, now.hash})
-	}
 	for _, f := range fieldOrder {
-		if old[f] != is[f] {
+		if old[f] != is[f] && (!closed || f == "weight" && w.nnn != "" && now.nnn != "") {
 			changes = append(changes, FieldChange{f, old[f], is[f]})
 		}
 	}

@@ -34,14 +34,20 @@ var ErrMissing = errors.New("it is not there")
 
 // Check looks whether the object at URL/sum is there, whole. Its error is ErrMissing, or says what else is wrong.
 func (b *Buckets) Check(ctx context.Context, url, sum string) error {
+	_, err := b.Get(ctx, url, sum)
+	return err
+}
+
+// Get returns the object at URL/sum. Its errors are those of Check.
+func (b *Buckets) Get(ctx context.Context, url, sum string) (*generator.Object, error) {
 	data, err := b.read(ctx, url+"/"+sum)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
-		return report.Hint("somebody wrote another file there: remove it, and push", "%s/%s: its sha256 is %x", url, sum, got)
+		return nil, report.Hint("somebody wrote another file there: remove it, and push", "%s/%s: its sha256 is %x", url, sum, got)
 	}
-	return nil
+	return &generator.Object{URL: url, SHA256: sum, Content: data}, nil
 }
 
 // Push puts an object where nodes read it, unless it is there already. Nothing is overwritten.

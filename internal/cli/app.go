@@ -120,6 +120,7 @@ never joins.
 		UseShortOptionHandling: true,
 		// names of files may hold commas
 		DisableSliceFlagSeparator: true,
+		After:                     printWarnings,
 		// exitCode prints errors and chooses the code
 		ExitErrHandler: func(*cli.Context, error) {},
 		OnUsageError:   usageError,

@@ -161,7 +161,7 @@ func (p *changePrinter) body(c plan.HookChange) string {
 	var b strings.Builder
 	for _, f := range c.Fields {
 		inFiles := slices.Contains([]string{"script", "verify", "files", "dropIns", "cloudConfig"}, f.Field)
-		if !inFiles && f.String() == f.Field {
+		if !inFiles && f.String() == f.Field && f.Old != f.New {
 			b.WriteString("  " + f.Field + "\n")
 			p.lines(&b, f.Old, f.New)
 		}
@@ -170,7 +170,7 @@ func (p *changePrinter) body(c plan.HookChange) string {
 		p.file(&b, f)
 	}
 	if c.InBucket() {
-		b.WriteString("  its files lie in a bucket: kopshook render -o tree shows what they will be\n")
+		b.WriteString("  its files lie in a bucket: --pushed shows what differs\n")
 	}
 	p.bodies[c.Key()] = b.String()
 	return b.String()

@@ -53,6 +53,9 @@ Examples:
 				if fine, err = checkPushed(c, out.Groups); err != nil {
 					return err
 				}
+				if err := openPushed(c, out.Groups); err != nil {
+					return err
+				}
 			}
 			if c.IsSet("tree") {
 				same, err := checkTree(c, c.String("tree"), out)

@@ -180,17 +180,11 @@ func fishCompletion(app *cli.App) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	b.WriteString(strings.ReplaceAll(script, "`", ""))
-	b.WriteString(`
-function __kopshook_values
-    set -l words (commandline -opc)
-    $words --generate-bash-completion 2> /dev/null
-end
-`)
+	var b, values strings.Builder
+	known := map[string]bool{} // options with values that kopshook knows, as urfave/cli begins their lines
 	for _, c := range app.Commands {
 		if c.BashComplete != nil {
-			fmt.Fprintf(&b, "complete -c kopshook -n '__fish_seen_subcommand_from %s' -f -a '(__kopshook_values)'\n", c.Name)
+			fmt.Fprintf(&values, "complete -c kopshook -n '__fish_seen_subcommand_from %s' -f -a '(__kopshook_values)'\n", c.Name)
 		}
 		for _, f := range c.Flags {
 			o := describeOption(f)
@@ -198,12 +192,28 @@ end
 			if !dynamic && len(valuesOf(f, nil)) == 0 {
 				continue
 			}
-			fmt.Fprintf(&b, "complete -c kopshook -n '__fish_seen_subcommand_from %s'", c.Name)
+			line := fmt.Sprintf("complete -c kopshook -n '__fish_seen_subcommand_from %s'", c.Name)
+			known[line+" -f -l "+f.Names()[0]] = true
+			values.WriteString(line)
 			for _, name := range f.Names() {
-				fmt.Fprintf(&b, " -%s %s", map[bool]string{true: "s", false: "l"}[len(name) == 1], name)
+				fmt.Fprintf(&values, " -%s %s", map[bool]string{true: "s", false: "l"}[len(name) == 1], name)
 			}
-			b.WriteString(" -x -a '(__kopshook_values)'\n")
+			values.WriteString(" -x -a '(__kopshook_values)'\n")
 		}
 	}
+	for line := range strings.Lines(strings.ReplaceAll(script, "`", "")) {
+		head, _, value := strings.Cut(line, " -r -d ")
+		if head, _, _ = strings.Cut(head, " -s "); value && !known[head] { // it may be a file
+			line = strings.Replace(line, " -f -l ", " -F -l ", 1)
+		}
+		b.WriteString(line)
+	}
+	b.WriteString(`
+function __kopshook_values
+    set -l words (commandline -opc)
+    $words --generate-bash-completion 2> /dev/null
+end
+`)
+	b.WriteString(values.String())
 	return b.String(), nil
 }

@@ -23,12 +23,16 @@ changes (~) or goes (-): which fields, with the old and the new value, and in wh
 differ, of scripts and files as they are on the node, however they are packed. What is the same in several groups is said once.
 Last comes what all hooks share, such as the gate, in one line.
 
+Hooks that lie in a bucket have a hash alone in the manifest. --pushed reads what the manifest names there, and compares their fields
+and files, too.
+
 --raw shows the parts of the user data instead, as unified diffs. Exit codes as of check.
 
 Examples:
    kopshook diff examples/gpu/hooks.yaml examples/mixed/cluster.yaml
    kopshook diff --raw examples/gpu/hooks.yaml examples/mixed/cluster.yaml`,
 		Flags: append(planFlags(), pruneFlag(), groupFlag(), clusterFlag(),
+			&cli.BoolFlag{Name: "pushed", Usage: "look into buckets too: what the hooks there were"},
 			&cli.BoolFlag{Name: "raw", Usage: "show the parts of the user data, as unified diffs"}),
 		Action: func(c *cli.Context) error {
 			out, err := changed(c, plan.Options{}, report.Warning, plan.Briefs)
@@ -36,6 +40,11 @@ Examples:
 				return err
 			}
 			groups := out.Groups
+			if c.Bool("pushed") {
+				if err := openPushed(c, groups); err != nil {
+					return err
+				}
+			}
 			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
 			printVerdicts(c.App.Writer, out)
 			any := false

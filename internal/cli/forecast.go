@@ -43,7 +43,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 		if !g.Changes() {
 			continue
 		}
-		low, high := g.Machines()
+		low, high := g.Replaced()
 		nodes := fmt.Sprintf("%d to %d", low, high)
 		if low == high {
 			nodes = fmt.Sprint(low)

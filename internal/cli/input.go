@@ -158,13 +158,32 @@ func (in *inputs) mergeOptions(c *cli.Context, checks ...plan.Check) (plan.Optio
 	return o, nil
 }
 
-// merge merges what the files hold and prints all that there is to say. It fails when that has errors.
+// merge merges what the files hold and prints all that there is to say. It fails when that has errors. Of commands that begin with a
+// verdict, warnings come behind it.
 func (in *inputs) merge(c *cli.Context, o plan.Options) (*plan.Output, error) {
 	out, err := plan.Merge(c.Context, &in.Input, o)
 	if err != nil {
 		return nil, err
 	}
+	if slices.Contains(verdictFirst, c.Command.Name) && !out.Report.HasErrors() {
+		c.App.Metadata[warnings] = func() error { return in.print(&out.Report) }
+		return out, nil
+	}
 	return out, in.print(&out.Report)
+}
+
+// verdictFirst are the commands that begin with a verdict.
+var verdictFirst = []string{"list", "diff", "check", "explain"}
+
+// warnings is where the app keeps what is printed when the command has ended.
+const warnings = "warnings"
+
+// printWarnings prints what there is to say behind a verdict.
+func printWarnings(c *cli.Context) error {
+	if print, ok := c.App.Metadata[warnings].(func() error); ok {
+		return print()
+	}
+	return nil
 }
 
 // finish prints what there is to say about the files, and fails when there are errors.

@@ -33,7 +33,7 @@ Each finding has a code; docs/rules has a page for each, and --explain prints th
 "kopshook: ignore=KH014" on the line of a finding, on the line before it or anywhere in the part that it is about
 switches it off.
 
-The last lines, on stderr, count the findings and name the instance groups whose nodes do not join or lose something.
+On stderr the first lines name the instance groups whose nodes do not join or lose something, and the last line counts the findings.
 
 Exit code 0: nothing found, 1: findings, 2: a mistake in the input.
 
@@ -127,11 +127,15 @@ func lintAction(c *cli.Context) error {
 			shown = append(shown, f.Finding)
 		}
 	}
+	text := c.String("output") == "text"
+	if text {
+		printOutcomes(c.App.ErrWriter, out)
+	}
 	if err := print(shown, in); err != nil {
 		return err
 	}
-	if c.String("output") == "text" {
-		printSummary(c.App.ErrWriter, shown, in, out)
+	if text {
+		fmt.Fprintln(c.App.ErrWriter, "kopshook: "+summary(shown, in))
 	}
 	if len(shown) > 0 {
 		return differs

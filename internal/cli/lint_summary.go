@@ -10,9 +10,8 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// printSummary says how much was found, and of which groups the machines do not join, lose something, or may come too late.
-func printSummary(w io.Writer, shown []report.Finding, in *inputs, out *plan.Output) {
-	fmt.Fprintln(w, "kopshook: "+summary(shown, in))
+// printOutcomes says of which groups the machines do not join, lose something, or may come too late.
+func printOutcomes(w io.Writer, out *plan.Output) {
 	for _, s := range verdicts(out) {
 		if s.bad {
 			fmt.Fprintf(w, "kopshook: %s: %s\n", s.names(out.Labels()), report.OneLine(s.text))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,7 +16,7 @@ import (
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	name, dir := args[0], ts.MkAbs(args[1])
 	files := http.FileServer(http.Dir(dir))
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := os.Stat(dir + "/down"); err == nil {
 			w.WriteHeader(http.StatusNotFound)
 			return
@@ -29,5 +30,13 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 		files.ServeHTTP(w, r)
 	}))
 	ts.Defer(srv.Close)
+	if len(args) > 2 { // tls
+		srv.StartTLS()
+		cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
+		ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), cert, 0o644))
+		ts.Setenv("SSL_CERT_FILE", ts.MkAbs("ca.pem"))
+	} else {
+		srv.Start()
+	}
 	ts.Setenv(name, srv.URL)
 }

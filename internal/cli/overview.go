@@ -79,7 +79,7 @@ func late(out *plan.Output, of func(*plan.Group) bool) []string {
 			continue
 		}
 		for _, l := range g.Brief.Over {
-			text := "the kubelet may wait " + g.Brief.Kubelet.Short() + ": " + l.String()
+			text := "the kubelet may wait " + g.Brief.Kubelet.String() + "; " + l.String()
 			t.add(text, text, g)
 		}
 	}

@@ -75,7 +75,7 @@ func (t *Timeline) Row() Row {
 		r.Size = fmt.Sprintf("%d %%", s.Percent())
 	}
 	if len(t.Lost) > 0 {
-		r.Lost = fmt.Sprint(len(t.Lost))
+		r.Lost = report.Count(len(t.Lost), "thing")
 	}
 	return r
 }
@@ -118,7 +118,7 @@ func (r Row) class() string {
 }
 
 // columns of the table of groups.
-var columns = []string{"INSTANCE GROUP", "OUTCOME", "WAITS AT MOST", "SIZE", "LOST"}
+var columns = []string{"INSTANCE GROUP", "OUTCOME", "KUBELET MAY WAIT", "SIZE", "LOST"}
 
 func (r Row) cells() []string { return []string{r.Group, r.Outcome, r.Waits, r.Size, r.Lost} }
 

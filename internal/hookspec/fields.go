@@ -1,6 +1,10 @@
 package hookspec
 
-import "kopshook.dev/kopshook/internal/strict"
+import (
+	"regexp"
+
+	"kopshook.dev/kopshook/internal/strict"
+)
 
 // Objects returns all objects of a hook spec; the first is the document itself.
 func Objects() []*strict.Object {
@@ -17,6 +21,11 @@ const (
 	bucketURLSays = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, azureblob://ACCOUNT/CONTAINER/FOLDER or https://HOST/FOLDER, of letters, digits, dots, dashes and underscores: without a user, a query or a slash at the end"
 	dnsLabelSays  = "1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends"
 )
+
+// IsArchive says whether something is the address of an archive in a bucket, as nodes read it.
+func IsArchive(url, sum string) bool { return archiveAddress.MatchString(url + "/" + sum) }
+
+var archiveAddress = regexp.MustCompile("^(" + bucketURL + ")/[0-9a-f]{64}$")
 
 var documentObject = strict.Object{
 	Name: "document",

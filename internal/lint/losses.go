@@ -122,13 +122,13 @@ func (p *pass) lostMerge(l cloudinit.Loss) {
 	case strings.Contains(l.Why, "names no merger of dicts"):
 		p.add("KH022", pos, fmt.Sprintf("part %q is lost: %s", l.Name, l.Why), wholePart(l.At.Part))
 	case strings.Contains(l.Why, "without a value"):
-		p.add("KH021", pos, fmt.Sprintf("%s of part %q is lost: %s%s", l.What, l.Name, l.Why, p.by(l.By, ":")))
+		p.add("KH021", pos, fmt.Sprintf("%s of part %q is lost: %s%s", l.What, l.Name, l.Why, p.by(l.By, "; the one that stays is at")))
 	default:
 		var opts []option
 		if !strings.Contains(l.What, "item") {
 			opts = append(opts, severity(report.Warning))
 		}
-		p.add("KH020", pos, fmt.Sprintf("%s of part %q is lost: %s%s", l.What, l.Name, l.Why, p.by(l.By, ":")), opts...)
+		p.add("KH020", pos, fmt.Sprintf("%s of part %q is lost: %s%s", l.What, l.Name, l.Why, p.by(l.By, "; the one that stays is at")), opts...)
 	}
 }
 

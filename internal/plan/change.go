@@ -110,6 +110,8 @@ func (g *Group) HookChanges() []HookChange {
 		return g.changes
 	}
 	old, now := generator.Read(g.Ours()), generator.Read(g.Parts)
+	generator.Open(old, g.pushed)
+	generator.Open(now, g.planned())
 	find := func(list []generator.Written, name string) *generator.Written {
 		if i := slices.IndexFunc(list, func(w generator.Written) bool { return w.Name == name }); i >= 0 {
 			return &list[i]
@@ -136,7 +138,8 @@ func (g *Group) HookChanges() []HookChange {
 
 // diffs are the differences of hooks, each computed once: most groups have the same.
 type diffs struct {
-	known map[[2]string][]generator.FieldChange
+	known    map[[2]string][]generator.FieldChange
+	archives map[string][]generator.File // that are to lie in buckets, by their addresses
 }
 
 func (d *diffs) of(was, is *generator.Written) []generator.FieldChange {

@@ -31,33 +31,48 @@ func (g *Group) Machines() (low, high int) {
 	return low, max(low, high)
 }
 
+// Replaced returns how many machines kops replaces when the group's user data changes: none where kops or the cloud refuses it, as
+// far as Briefs has looked.
+func (g *Group) Replaced() (low, high int) {
+	if g.Brief.Verdict.NoMachine() {
+		return 0, 0
+	}
+	return g.Machines()
+}
+
 // Forecast says what merging means for the cluster: "user data of 3 instance groups changes: kops will replace 41 to
 // 60 nodes".
 func Forecast(groups []*Group) string {
-	n, low, high := 0, 0, 0
+	var changed []*Group
+	refused := 0
 	for _, g := range groups {
 		if g.Changes() {
-			l, h := g.Machines()
-			n, low, high = n+1, low+l, high+h
+			changed = append(changed, g)
+			if g.Brief.Verdict.NoMachine() {
+				refused++
+			}
 		}
 	}
-	if n == 0 {
+	if len(changed) == 0 {
 		return "user data is what the specs say: kops will replace no node"
 	}
-	return "user data of " + report.Count(n, "instance group") + " changes: kops will replace " + nodes(low, high)
+	s := "user data of " + report.Count(len(changed), "instance group") + " changes: kops will replace "
+	switch refused {
+	case 0:
+		return s + Nodes(changed)
+	case len(changed):
+		return s + "no node, since the user data is refused"
+	}
+	return s + Nodes(changed) + ", and none of " + report.Count(refused, "group") + " whose user data is refused"
 }
 
-// Nodes is how many machines groups may have in all: "3 to 20 nodes".
+// Nodes is how many machines kops may replace of groups in all: "3 to 20 nodes".
 func Nodes(groups []*Group) string {
 	low, high := 0, 0
 	for _, g := range groups {
-		l, h := g.Machines()
+		l, h := g.Replaced()
 		low, high = low+l, high+h
 	}
-	return nodes(low, high)
-}
-
-func nodes(low, high int) string {
 	if low == high {
 		return report.Count(low, "node")
 	}

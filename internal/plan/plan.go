@@ -53,6 +53,8 @@ type Group struct {
 	// Brief is what becomes of the nodes, where Briefs has looked.
 	Brief Brief
 
+	pushed []generator.File // what lies in the bucket that the manifest names, nil when nobody has looked
+
 	asIs  bool // nobody said anything about its hooks
 	diffs *diffs
 

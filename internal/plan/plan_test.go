@@ -12,6 +12,7 @@ import (
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/source"
@@ -234,6 +235,19 @@ func TestForecast(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// What kops or the cloud refuses replaces nothing.
+func TestForecastCountsNoNodesOfGroupsThatAreRefused(t *testing.T) {
+	groups, _ := planned(t, []string{spec("one", "{}", fmt.Sprintf(script, "a"))}, []string{groupOf("a", "Node", ""), groupOf("b", "Node", "  minSize: 7\n  maxSize: 9\n")}, &loader{})
+	groups[0].Brief.Verdict.Effect = lint.TooLarge
+	if got, want := plan.Forecast(groups), "user data of 2 instance groups changes: kops will replace 7 to 9 nodes, and none of 1 group whose user data is refused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	groups[1].Brief.Verdict.Effect = lint.Refused
+	if got, want := plan.Forecast(groups), "user data of 2 instance groups changes: kops will replace no node, since the user data is refused"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

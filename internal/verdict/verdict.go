@@ -127,7 +127,7 @@ func (v Verdict) NoNode() bool { return v.Kind == Never || v.Kind == TooLarge }
 // NoMachine says whether there is no machine at all: the cloud refuses its user data, or kops the whole group.
 func (v Verdict) NoMachine() bool { return v.Effect >= lint.TooLarge }
 
-// Label is the verdict in two or three words: "never joins", "too large", "joins, but loses 2", "joins".
+// Label is the verdict in a few words: "never joins", "too large", "joins, but loses 2 things", "joins".
 func (v Verdict) Label() string {
 	switch v.Kind {
 	case Never:
@@ -139,9 +139,9 @@ func (v Verdict) Label() string {
 		return "too large"
 	case Loses:
 		if v.bastion {
-			return fmt.Sprintf("boots, but loses %d", v.Lost)
+			return fmt.Sprintf("boots, but loses %s", things(v.Lost))
 		}
-		return fmt.Sprintf("joins, but loses %d", v.Lost)
+		return fmt.Sprintf("joins, but loses %s", things(v.Lost))
 	case Joins:
 		if v.bastion {
 			return "boots"
@@ -155,8 +155,6 @@ func (v Verdict) Label() string {
 func (v Verdict) String() string {
 	s := v.Label()
 	switch v.Kind {
-	case Loses:
-		s += " " + things(v.Lost)
 	case Joins:
 		switch {
 		case v.Hooks == 1:
@@ -172,7 +170,11 @@ func (v Verdict) String() string {
 		s += ": " + v.Why
 	}
 	if v.Place != "" {
-		s += " (" + v.Place + ")"
+		what := ""
+		if strings.Contains(v.Why, " is lost") { // there may be the place of what it is lost to, too
+			what = "lost: "
+		}
+		s += " (" + what + v.Place + ")"
 	}
 	if v.Kind == Loses && v.Lost > 1 {
 		s += fmt.Sprintf("; and %d more", v.Lost-1)
@@ -197,9 +199,4 @@ func (v Verdict) WithoutSize() Verdict {
 	return v
 }
 
-func things(n int) string {
-	if n == 1 {
-		return "thing"
-	}
-	return "things"
-}
+func things(n int) string { return report.Count(n, "thing") }

@@ -56,6 +56,23 @@ func (h *Hook) Worst() time.Duration {
 	return worst
 }
 
+// Why is what Worst adds up: "3 × 20m and 30s between them", "" where it is one attempt.
+func (h *Hook) Why() string {
+	why := ""
+	if h.Attempts > 1 {
+		why = fmt.Sprintf("%d × %s", h.Attempts, report.Duration(h.Timeout))
+		once := *h
+		once.Reboots = false
+		if pauses := once.Worst() - time.Duration(h.Attempts)*h.Timeout; pauses > 0 {
+			why += " and " + report.Duration(pauses) + " between them"
+		}
+	}
+	if h.Reboots {
+		why = cmp.Or(why, report.Duration(h.Timeout)) + fmt.Sprintf(", %d times, as it may reboot", 1+mostReboots)
+	}
+	return why
+}
+
 // Wait is how long something may wait for hooks that run one after the other.
 type Wait struct {
 	Total   time.Duration
@@ -78,15 +95,20 @@ func Of(hooks []Hook, phases ...generator.Phase) Wait {
 	return w
 }
 
-// String is "1h16m, 1h30s of it for driver", "" without hooks.
+// String is "1h16m, 1h30s of it for driver (3 × 20m and 30s between them)", "" without hooks.
 func (w Wait) String() string {
-	switch {
-	case w.Slowest == nil:
+	if w.Slowest == nil {
 		return ""
-	case w.Slowest.Worst() == w.Total:
-		return report.Duration(w.Total) + " for " + w.Slowest.Name
 	}
-	return fmt.Sprintf("%s, %s of it for %s", report.Duration(w.Total), report.Duration(w.Slowest.Worst()), w.Slowest.Name)
+	s := report.Duration(w.Total)
+	if w.Slowest.Worst() != w.Total {
+		s += ", " + report.Duration(w.Slowest.Worst()) + " of it"
+	}
+	s += " for " + w.Slowest.Name
+	if why := w.Slowest.Why(); why != "" {
+		s += " (" + why + ")"
+	}
+	return s
 }
 
 // Short is "1h16m (driver)", "" without hooks.

@@ -47,14 +47,14 @@ func TestWorstWaits(t *testing.T) {
 		hook("e", generator.PostNodeup, 1, time.Hour, time.Second))
 	var got []string
 	for _, h := range hooks {
-		got = append(got, fmt.Sprintf("%s %s %s", h.Phase, h.Name, h.Worst()))
+		got = append(got, fmt.Sprintf("%s %s %s: %s", h.Phase, h.Name, h.Worst(), h.Why()))
 	}
 	want := []string{
-		"pre-nodeup a 3m30s",  // 3 x 1 min, 10 s and 20 s
-		"pre-nodeup b 2m0s",   // nothing to wait for before the first attempt
-		"pre-kubelet c 8m36s", // 6 x 1 s, and 50, 100, 120, 120, 120 s
-		"pre-kubelet d 4m0s",  // once, and after each of 3 reboots
-		"post-nodeup e 1h0m0s",
+		"pre-nodeup a 3m30s: 3 × 1m and 30s between them",
+		"pre-nodeup b 2m0s: ",                                // nothing to wait for before the first attempt
+		"pre-kubelet c 8m36s: 6 × 1s and 8m30s between them", // 50, 100, 120, 120, 120 s
+		"pre-kubelet d 4m0s: 1m, 4 times, as it may reboot",  // once, and after each of 3 reboots
+		"post-nodeup e 1h0m0s: ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
