@@ -21,7 +21,7 @@ func lockCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "lock",
 		Usage:     "pin the remote sources of specs",
-		UsageText: "kopshook lock [-f SPEC...] [--update [NAME...] | --check] [SPEC...]",
+		UsageText: "kopshook lock [-f SPEC...] [--update [NAME...] | --check] [--key FILE] [SPEC...]",
 		Description: `Fetches the remote sources that are not locked yet and writes what they are now into kopshook.lock.yaml, in the folder
 of the specs: commit it. All other commands use those bytes and no others. A lock file is for all specs of its folder;
 sources that none of them names are removed. When one source cannot be fetched, no file is written.
@@ -30,14 +30,19 @@ sources that none of them names are removed. When one source cannot be fetched, 
 fetches nothing: exit code 1 when a source is missing in a lock file, or no longer named, or a copy that kopshook vendor
 made is missing or was edited.
 
+--key FILE is for sources of registries, oci://: they are locked only when cosign's key has signed them. FILE is the public key, and
+the lock file keeps it, so that later updates need a signature too. With --key none they do not.
+
 Examples:
    kopshook lock -f examples/gpu
    kopshook lock -f examples/gpu --update
-   kopshook lock -f examples/gpu --check`,
+   kopshook lock -f examples/gpu --check
+   kopshook lock -f examples/oci --check`,
 		Flags: append([]cli.Flag{
 			specFlag(),
 			&cli.BoolFlag{Name: "update", Usage: "take what is there now, of all sources or those of `NAME`"},
 			&cli.BoolFlag{Name: "check", Usage: "write nothing; exit 1 when something would be written"},
+			&cli.StringFlag{Name: "key", Usage: "the public key in `FILE` must have signed what is locked of registries; none: no key"},
 		}, sourceFlags()...),
 		Action: lock,
 	}
@@ -61,6 +66,9 @@ func lock(c *cli.Context) error {
 		return err
 	}
 	loader := newLoader(c)
+	if loader.Key, err = keyFlag(c, sources); err != nil {
+		return err
+	}
 	var changes []source.Change
 	if c.Bool("check") {
 		changes, err = loader.CheckLock(refs(sources))
@@ -79,6 +87,22 @@ func lock(c *cli.Context) error {
 		return differs
 	}
 	return written
+}
+
+// keyFlag reads what --key names.
+func keyFlag(c *cli.Context, sources []namedSource) (string, error) {
+	name := c.String("key")
+	switch {
+	case !c.IsSet("key"):
+		return "", nil
+	case c.Bool("check"):
+		return "", report.Hint("leave out one of them", "--key is for what is locked, and --check locks nothing")
+	case !slices.ContainsFunc(sources, func(s namedSource) bool { return source.IsRegistry(s.Source) }):
+		return "", report.Hint("leave it out", "--key is for sources of registries, oci://, and no spec has one")
+	case name == source.NoKey:
+		return name, nil
+	}
+	return source.ReadKey(name)
 }
 
 // writeLocks writes the lock files that change, unless --check, and prints how.

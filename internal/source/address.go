@@ -20,7 +20,7 @@ type address struct {
 	url     string // for go-getter: without getter and inner path
 	inner   string // behind "//": a path or glob inside the repository or archive
 	ref     string // git: what is asked for; "" is the default branch
-	archive string // how the file is packed, "" when it is used as it is
+	archive string // how the file is packed, "" when it is used as it is; of a registry, what archive= says
 	pin     string // hex SHA-256 of the downloaded file, from checksum=
 	name    string // base name of the downloaded file
 	same    string // differs where two sources with one key do
@@ -33,6 +33,7 @@ const (
 	kindGit    kind = "git"
 	kindHTTP   kind = "http"
 	kindBucket kind = "bucket"
+	kindOCI    kind = "oci"
 )
 
 // IsRemote says whether a source is fetched, by its form alone.
@@ -46,13 +47,16 @@ func IsRemote(src string) bool {
 	return strings.HasPrefix(src, "git@") || strings.HasPrefix(src, "github.com/") || strings.HasPrefix(src, "gitlab.com/")
 }
 
+// IsRegistry says whether a source is in a registry: what is there may be signed.
+func IsRegistry(src string) bool { return strings.HasPrefix(src, ociScheme) }
+
 func isWord(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '+' && r != '-' && r != '.'
 	})
 }
 
-const addressRemedy = "write git::https://HOST/REPO//PATH?ref=TAG, https://..., s3://BUCKET/KEY or gs://BUCKET/KEY; local files as paths relative to the spec"
+const addressRemedy = "write git::https://HOST/REPO//PATH?ref=TAG, https://..., s3://BUCKET/KEY, gs://BUCKET/KEY or oci://HOST/REPOSITORY:TAG; local files as paths relative to the spec"
 
 func parseAddress(src string) (*address, error) {
 	a := &address{key: Redact(src), same: identity(src), secrets: secretsOf(src)}
@@ -61,6 +65,9 @@ func parseAddress(src string) (*address, error) {
 	}
 	rest, inner := getter.SourceDirSubdir(src)
 	rest, params, _ := strings.Cut(rest, "?") // go-getter's detectors take it for a part of the path
+	if named, ok := strings.CutPrefix(rest, ociScheme); ok {
+		return a.parseOCI(named, inner, params, fail)
+	}
 	req := &getter.Request{Src: rest}
 	for _, g := range getters() {
 		ok, err := getter.Detect(req, g)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"oras.land/oras-go/v2/registry/remote"
 
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -34,6 +35,11 @@ func TestParseAddress(t *testing.T) {
 		"s3::https://s3.eu-west-1.amazonaws.com/bucket/x.tgz//a": {kind: kindBucket, url: "s3://bucket/x.tgz", name: "x.tgz", archive: "tgz", inner: "a"},
 		"s3::https://bucket.s3.eu-west-1.amazonaws.com/x.sh":     {kind: kindBucket, url: "s3://bucket/x.sh", name: "x.sh"},
 		"gs://bucket/dir/x.sh":                                   {kind: kindBucket, url: "gs://bucket/dir/x.sh", name: "x.sh"},
+		"oci://r.example.com/team/hooks:v1":                      {kind: kindOCI, url: "oci://r.example.com/team/hooks", ref: "v1", name: "hooks"},
+		"oci://r.example.com:5000/hooks:v1//gpu/a":               {kind: kindOCI, url: "oci://r.example.com:5000/hooks", ref: "v1", name: "hooks", inner: "gpu/a"},
+		"oci://r.example.com/hooks@sha256:" + sum + "//gpu":      {kind: kindOCI, url: "oci://r.example.com/hooks", ref: "sha256:" + sum, name: "hooks", inner: "gpu"},
+		"oci://[::1]:5000/a/b:v1@sha256:" + sum:                  {kind: kindOCI, url: "oci://[::1]:5000/a/b", ref: "sha256:" + sum, name: "b"},
+		"oci://r.example.com/hooks:v1?archive=false&version=a":   {kind: kindOCI, url: "oci://r.example.com/hooks", ref: "v1", name: "hooks", archive: "false"},
 		"gcs::https://www.googleapis.com/storage/v1/bucket/d/x":  {kind: kindBucket, url: "gs://bucket/d/x", name: "x"},
 	} {
 		t.Run(src, func(t *testing.T) {
@@ -52,6 +58,7 @@ func TestParseAddress(t *testing.T) {
 }
 
 func TestParseAddressRefuses(t *testing.T) {
+	sum := strings.Repeat("0a", 32)
 	for src, want := range map[string]string{
 		"hg::https://example.com/x":                        "is of no kind that kopshook fetches",
 		"ftp://example.com/x":                              "is of no kind that kopshook fetches",
@@ -71,7 +78,24 @@ func TestParseAddressRefuses(t *testing.T) {
 		"s3::https://minio.example.com/bucket/x":           "minio.example.com is no address of S3 or Google Cloud Storage",
 		"s3://bucket":                                      "names no bucket and key",
 		"git::ssh://git@example.com/x?sshkey=c2VjcmV0a2V5": "sshkey= would put a private key into the spec",
-		"https:///x": "names no host",
+		"https:///x":                                          "names no host",
+		"oci://r.example.com/team/hooks":                      "names neither a tag nor a digest",
+		"oci://r.example.com":                                 "is no name of a registry's: ",
+		"oci:///hooks:v1":                                     "is no name of a registry's: ",
+		"oci://r.example.com/Hooks:v1":                        "is no name of a registry's: ",
+		"oci://r.example.com/hooks:-v1":                       "is no name of a registry's: ",
+		"oci://r.example.com/hooks:-v1@sha256:" + sum:         "\"-v1\" is no tag",
+		"oci://r.example.com/../hooks:v1":                     "is no name of a registry's: ",
+		"oci://r.example.com/hooks@sha256:" + sum[1:]:         "is no name of a registry's: ",
+		"oci://r.example.com/hooks@sha512:" + sum + sum:       "@sha512:" + sum + sum + " is no SHA-256",
+		"oci://me:c2VjcmV0a2V5@r.example.com/hooks:v1":        "has a user before the host",
+		"oci://r.example.com/hooks:v1//../x":                  "the path behind // leaves it",
+		"oci://r.example.com/hooks:v1?checksum=sha256:" + sum: "checksum= is for single files",
+		"oci://r.example.com/hooks?ref=v1":                    "names neither a tag nor a digest",
+		"oci://r.example.com/hooks:v1?ref=v1":                 "ref= is for git",
+		"oci://r.example.com/hooks:v1?token=c2VjcmV0a2V5":     "a registry takes no parameter token=",
+		"oci://r.example.com/hooks:v1?archive=rar":            "archive=rar is none of",
+		"oci::https://r.example.com/hooks:v1":                 "is of no kind that kopshook fetches",
 	} {
 		t.Run(src, func(t *testing.T) {
 			_, err := parseAddress(src)
@@ -89,6 +113,7 @@ func FuzzParseAddress(f *testing.F) {
 	f.Add("git::https://u:secret@example.com/r.git//a?ref=v1&checksum=x")
 	f.Add("s3::https://s3.amazonaws.com/b/k?archive=zip")
 	f.Add("git@h:p//q?access_token=t")
+	f.Add("oci://h:5000/team/hooks:v1@sha256:" + strings.Repeat("0a", 32) + "//gpu?archive=tar")
 	f.Fuzz(func(t *testing.T, src string) {
 		if Redact(Redact(src)) != Redact(src) {
 			t.Errorf("Redact(%q) is not stable", src)
@@ -105,6 +130,15 @@ func FuzzParseAddress(f *testing.F) {
 		}
 		if strings.HasPrefix(a.ref, "-") || strings.HasPrefix(a.inner, "..") || strings.HasPrefix(a.url, "-") {
 			t.Errorf("%q became %+v", src, a)
+		}
+		if a.kind == kindOCI {
+			repo, err := remote.NewRepository(strings.TrimPrefix(a.url, ociScheme))
+			if err != nil {
+				t.Fatalf("%q became %+v: %v", src, a, err)
+			}
+			if ref, err := repo.ParseReference(a.ref); err != nil || ref.Reference != a.ref || strings.Contains(repo.Reference.Registry, "@") {
+				t.Errorf("%q became %+v, which is %+v, %v", src, a, ref, err)
+			}
 		}
 	})
 }

@@ -25,7 +25,7 @@ import (
 type fetched struct {
 	files    []File
 	dir      bool   // files are those of a folder
-	revision string // commit, of git
+	revision string // commit, of git; digest of the manifest, of a registry
 	raw      []byte // what checksum= is about, when the address carries one
 }
 
@@ -48,16 +48,25 @@ func kindOf(g getter.Getter) kind {
 	return kindHTTP
 }
 
-// fetch brings a source over the network, at revision if that is not empty. It tries again when the failure may pass.
-func (l *Loader) fetch(ctx context.Context, a *address, revision string) (*fetched, error) {
+// fetch brings a source over the network, at revision if that is not empty.
+func (l *Loader) fetch(ctx context.Context, a *address, revision string) (f *fetched, err error) {
+	err = l.patiently(ctx, a, func(ctx context.Context, item *progressItem) (err error) {
+		f, err = l.fetchOnce(ctx, a, revision, item)
+		return err
+	})
+	return f, err
+}
+
+// patiently asks a server for something of an address, and again when the failure may pass.
+func (l *Loader) patiently(ctx context.Context, a *address, ask func(context.Context, *progressItem) error) error {
 	if err := l.allowed(a); err != nil {
-		return nil, err
+		return err
 	}
 	select {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	limits := l.limits
 	item := l.progress.start(a.key)
@@ -65,12 +74,12 @@ func (l *Loader) fetch(ctx context.Context, a *address, revision string) (*fetch
 	timed, cancel := context.WithTimeoutCause(ctx, limits.Time, fmt.Errorf("not finished after %s", limits.Time))
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		f, err := l.fetchOnce(timed, a, revision, item)
+		err := ask(timed, item)
 		if err == nil {
-			return f, nil
+			return nil
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		if timed.Err() != nil {
 			err = context.Cause(timed) // libraries say "context deadline exceeded", if not something worse
@@ -80,7 +89,7 @@ func (l *Loader) fetch(ctx context.Context, a *address, revision string) (*fetch
 				continue
 			}
 		}
-		return nil, a.failure(err, attempt)
+		return a.failure(err, attempt)
 	}
 }
 
@@ -129,6 +138,9 @@ func (l *Loader) fetchOnce(ctx context.Context, a *address, revision string, ite
 		}
 		files, isDir, err := t.files(ctx, a.inner, l.limits)
 		return &fetched{files: files, dir: isDir, revision: g.commit}, err
+	}
+	if a.kind == kindOCI {
+		return l.fetchOCI(ctx, a, revision, dir, item)
 	}
 	if a.kind == kindBucket {
 		err = l.fetchBucket(ctx, a, dst, item)

@@ -46,11 +46,13 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// transport bounds a download: its bytes, and the time without any.
+// transport bounds a download: its bytes, and the time without any. Answers that are errors are errors here, but for
+// those that whoever asks wants to read.
 type transport struct {
 	base   http.RoundTripper
 	limits Limits
 	item   *progressItem
+	reads  func(status int) bool
 }
 
 var errStalled = errors.New("the server sent nothing")
@@ -72,10 +74,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	if resp.StatusCode >= 400 {
+	if resp.StatusCode >= 400 && (t.reads == nil || !t.reads(resp.StatusCode)) {
 		stop()
 		resp.Body.Close()
-		return nil, &statusError{resp.StatusCode}
+		return nil, &statusError{code: resp.StatusCode}
 	}
 	if resp.ContentLength > t.limits.Download {
 		stop()
@@ -121,7 +123,10 @@ func tooMuch(limit int64) error {
 }
 
 // statusError is an answer of a server that is no success.
-type statusError struct{ code int }
+type statusError struct {
+	code     int
+	registry string // its host, if it is one
+}
 
 func (e *statusError) Error() string {
 	return fmt.Sprintf("the server says %d %s", e.code, http.StatusText(e.code))
@@ -132,6 +137,9 @@ func (e *statusError) temporary() bool {
 }
 
 func (e *statusError) Hint() string {
+	if e.registry != "" {
+		return e.registryHint()
+	}
 	switch e.code {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return "put user and password for the host into ~/.netrc"

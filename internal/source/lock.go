@@ -34,7 +34,7 @@ func (c *Change) Removed() []string { return c.Old.without(c.New) }
 func (c *Change) Changed() []string {
 	var keys []string
 	for _, e := range c.New.Sources {
-		if old := c.Old.entry(e.Source); old != nil && (!old.same(&e) || old.Revision != e.Revision || old.Size != e.Size) {
+		if old := c.Old.entry(e.Source); old != nil && (!old.same(&e) || old.Revision != e.Revision || old.Key != e.Key || old.Size != e.Size) {
 			keys = append(keys, e.Source)
 		}
 	}
@@ -96,12 +96,13 @@ func (l *Loader) Lock(ctx context.Context, refs []Ref, update func(Ref) bool) ([
 	}
 	for _, f := range all {
 		for _, n := range f.sources {
-			if pins[n.key] == nil {
+			pin := pins[n.key]
+			if pin == nil || todo[n.key] == nil && l.keyOf(n, pin, update) != pin.Key {
 				todo[n.key] = n
 			}
 		}
 	}
-	resolved, err := l.resolveAll(ctx, todo)
+	resolved, err := l.resolveAll(ctx, todo, pins, update)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,9 @@ func (l *Loader) pins(all []*specFolder, anew map[string]*named) (map[string]*En
 			if err := l.agree(e, f.path); err != nil && anew[n.key] == nil {
 				errs = append(errs, &RefError{n.ref, err})
 			}
-			pins[n.key] = e
+			if pin := pins[n.key]; pin == nil || pin.Key == "" {
+				pins[n.key] = e
+			}
 		}
 	}
 	return pins, errors.Join(errs...)
@@ -192,19 +195,26 @@ func changes(all []*specFolder, pins map[string]*Entry) []Change {
 	return out
 }
 
-// resolveAll fetches what sources stand for now, several at once.
-func (l *Loader) resolveAll(ctx context.Context, todo map[string]*named) (map[string]*Entry, error) {
+// resolveAll fetches what sources stand for now, several at once. Of those that are pinned, and that update does not name,
+// signatures alone are looked at.
+func (l *Loader) resolveAll(ctx context.Context, todo map[string]*named, pins map[string]*Entry, update func(Ref) bool) (map[string]*Entry, error) {
 	keys := slices.Sorted(maps.Keys(todo))
 	entries := make([]*Entry, len(keys))
 	errs := make([]error, len(keys))
 	var wg sync.WaitGroup
 	for i, key := range keys {
 		wg.Go(func() {
-			e, err := l.resolve(ctx, todo[key].address)
-			if err != nil {
-				err = &RefError{todo[key].ref, err}
+			n, pin := todo[key], pins[key]
+			want := l.keyOf(n, pin, update)
+			var err error
+			if pin != nil && (update == nil || !update(n.ref)) {
+				entries[i], err = l.sign(ctx, n.address, *pin, want)
+			} else {
+				entries[i], err = l.resolve(ctx, n.address, want)
 			}
-			entries[i], errs[i] = e, err
+			if err != nil {
+				errs[i] = &RefError{n.ref, err}
+			}
 		})
 	}
 	wg.Wait()
@@ -221,7 +231,8 @@ func (l *Loader) resolveAll(ctx context.Context, todo map[string]*named) (map[st
 	return out, nil
 }
 
-func (l *Loader) resolve(ctx context.Context, a *address) (*Entry, error) {
+// resolve fetches what a source stands for now, and signed with key unless that is empty.
+func (l *Loader) resolve(ctx context.Context, a *address, key string) (*Entry, error) {
 	if l.Offline {
 		return nil, report.Hint("run `kopshook lock` without --offline", "source %q has to be fetched, which --offline forbids", a.key)
 	}
@@ -233,7 +244,10 @@ func (l *Loader) resolve(ctx context.Context, a *address) (*Entry, error) {
 		return nil, err
 	}
 	f.name(a)
-	e := &Entry{Source: a.key, Revision: f.revision}
+	e, err := l.sign(ctx, a, Entry{Source: a.key, Revision: f.revision}, key)
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range f.files {
 		e.Size += int64(len(file.Content))
 	}

@@ -35,8 +35,9 @@ type LockFile struct {
 
 // Entry pins one source: SHA256 of a file, or Tree of a folder.
 type Entry struct {
-	Source   string `yaml:"source"` // as in the spec, without credentials
-	Revision string `yaml:"revision,omitempty"`
+	Source   string `yaml:"source"`             // as in the spec, without credentials
+	Revision string `yaml:"revision,omitempty"` // commit, or digest of the manifest in a registry
+	Key      string `yaml:"key,omitempty"`      // that signed the revision: DER in base64
 	SHA256   string `yaml:"sha256,omitempty"`
 	Tree     string `yaml:"tree,omitempty"`
 	Size     int64  `yaml:"size"` // bytes, of all files together
@@ -196,8 +197,13 @@ func (d *lockDecoder) source(f *LockFile, n *yaml.Node) {
 			e.Source = d.text(v, key)
 		case "revision":
 			e.Revision = d.text(v, key)
-			if !isCommit(e.Revision) {
-				d.fail(v, "revision %q is no commit id", e.Revision)
+			if !isCommit(e.Revision) && !isDigest(e.Revision) {
+				d.fail(v, "revision %q is neither a commit id nor a digest", e.Revision)
+			}
+		case "key":
+			e.Key = d.text(v, key)
+			if _, err := parseKey(e.Key); err != nil {
+				d.fail(v, "key %v", err)
 			}
 		case "sha256":
 			e.SHA256 = d.sum(v, key)
@@ -222,6 +228,8 @@ func (d *lockDecoder) source(f *LockFile, n *yaml.Node) {
 		d.fail(n, "a source has sha256 or tree, one of them")
 	case !sized:
 		d.fail(n, "a source has no size")
+	case e.Key != "" && (!strings.HasPrefix(e.Source, ociScheme) || e.Revision == ""):
+		d.fail(n, "a key is for sources of registries, and their revisions")
 	case f.entry(e.Source) != nil:
 		d.fail(n, "source %q stands there twice", e.Source)
 	case e.Source != Redact(e.Source):

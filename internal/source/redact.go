@@ -78,6 +78,11 @@ func Mask(line string) string {
 		// a password with a blank or a quote in it does not end there
 		if at := strings.LastIndexByte(line, '@'); at >= end && IsRemote(line[:end]) && !isURL(line[:end]) {
 			end = at + 1
+			if more := strings.IndexFunc(line[end:], endsWord); more >= 0 {
+				end += more
+			} else {
+				end = len(line)
+			}
 		}
 		word := line[:end]
 		line = line[end:]
@@ -136,7 +141,7 @@ func hiddenIn(src string) []hidden {
 	} else {
 		authority, _, _ := strings.Cut(src[start:query], "/")
 		at := strings.LastIndexByte(authority, '@')
-		if !hasScheme { // USER@HOST:PATH
+		if first, _, _ := strings.Cut(authority, "@"); !hasScheme && strings.TrimLeft(first, ":") != "" { // USER@HOST:PATH
 			at = strings.IndexByte(authority, '@')
 		}
 		if at >= 0 {

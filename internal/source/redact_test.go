@@ -86,6 +86,7 @@ func TestMask(t *testing.T) {
 		"source: https://example.com/x?id=12#abc":                                        "source: https://example.com/x?id=******",
 		"source: https://u:a/b@example.com/x":                                            "source: https://*****@example.com/x",
 		`source: "https://u:a/ b@example.com/x" # and`:                                   `source: "https://******@example.com/x" # and`,
+		"source: https://u:a b@example.com/x?token=abc and":                              "source: https://*****@example.com/x?token=*** and",
 		"source: https://example.com/x?checksum=file:http://u:p@example.com/sum":         "source: https://example.com/x?checksum=file:http://***@example.com/sum",
 		"https://example.com/x?token=abc https://example.com/x?token=abc, a@example.com": "https://example.com/x?token=*** https://example.com/x?token=***, a@example.com",
 	} {

@@ -75,6 +75,7 @@ type Loader struct {
 	CacheDir   string       // default: the folder kopshook in os.UserCacheDir; without either nothing is cached
 	Offline    bool         // fetch nothing: vendor folder and cache only
 	Online     string       // how the user lifts Offline; default "run it once without --offline"
+	Key        string       // what Lock wants sources of registries to be signed with: of ReadKey, or NoKey; "" is what the lock file has
 	Progress   io.Writer    // a terminal on which long fetches are shown; nil shows nothing
 	Warn       func(string) // told what is odd but no error; nil drops it
 	Limits     Limits

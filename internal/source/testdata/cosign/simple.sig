@@ -1,0 +1,1 @@
+MEQCID4v64mbWh/RINcnb/qvyZHmg80yRx3vV2y+VaAzzHwmAiB0hqZIgmlg5FJ3zu4b37dhIpIA9HMKV+YuTIJLOg9hkw==
