@@ -129,7 +129,7 @@ start less; becomes less ready
 systemctl is-failed kopshook-daemon@goes.service
 echo *
 `, boot.PowerOff)
-		r.happens("stays", "goes", "goes undone: a b", "goes", "goes undone: a b").prints("both is ready", "both stopped", "less is ready", "less stopped",
+		r.happens("goes", "stays", "goes undone: a b", "goes", "goes undone: a b").prints("both is ready", "both stopped", "less is ready", "less stopped",
 			"stays", "both is ready", "both stopped", "hook goes failed", "less is unready", "less stopped", "undo: exit status 1", "failed", "less is ready", "inactive", "stays")
 	})
 }

@@ -77,6 +77,7 @@ func TestNoTextIsTurned(t *testing.T) {
 		"a script":                      {hookOf("pre-nodeup", []string{"echo a # \u202e b"}), []string{"KH018"}},
 		"each line":                     {hookOf("pre-nodeup", []string{"echo \u202a\u202b", "echo \u2069"}), []string{"KH018", "KH018"}},
 		"verify":                        {hookOf("pre-nodeup", []string{"true"}, "verify: \"echo \u2066\""), []string{"KH018"}},
+		"undo":                          {hookOf("daemon", []string{"true"}, "undo: \"echo \u2066\""), []string{"KH018"}},
 		"a file":                        {hookOf("pre-nodeup", []string{"true"}, "files: [{path: /etc/a, content: \"\\u202d\"}]"), []string{"KH018"}},
 		"a drop-in":                     {hookOf("pre-nodeup", []string{"true"}, "dropIns: [{unit: a.service, content: \"[Service]\\nNice=1\\n# \\u202c\\n\"}]"), []string{"KH018"}},
 		"cloud-config":                  {hookOf("pre-nodeup", []string{"true"}, "cloudConfig: {timezone: \"\\u202e\"}"), []string{"KH018"}},
