@@ -67,6 +67,10 @@ func newExtension(ts *testscript.TestScript, mode string) *httptest.Server {
 		body, _ := io.ReadAll(req.Body)
 		path := strings.TrimPrefix(req.URL.Path, "/hooks.runtime.cluster.x-k8s.io/v1alpha1/")
 		noteTo(file, "extension: "+path)
+		if path == "discovery" && mode == "discovery-hangs" {
+			<-req.Context().Done()
+			return
+		}
 		if path == "discovery" {
 			extensionDiscovery(w, mode)
 			return

@@ -252,7 +252,7 @@ func (r *runner) add(result StepResult) {
 		status = "failed, which is ignored"
 	}
 	line := fmt.Sprintf("%s: %s: %s", result.Event, result.Name, status)
-	if result.Message != "" {
+	if result.Message != "" && result.Message != status {
 		line += ": " + result.Message
 	}
 	r.say("%s", line)
