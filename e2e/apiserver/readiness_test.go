@@ -25,7 +25,7 @@ import (
 // readinessController is Kubernetes' node readiness controller: its API, and the program.
 const readinessController = "sigs.k8s.io/node-readiness-controller@v0.5.0"
 
-// readinessSource is the folder with its source: KOPSHOOK_NODE_READINESS, or the module.
+// readinessSource is the folder with its source: KOPSHOOK_NODE_READINESS, or the module; "" where there is none.
 func readinessSource(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("KOPSHOOK_NODE_READINESS"); dir != "" {
@@ -34,7 +34,8 @@ func readinessSource(t *testing.T) string {
 	out, err := exec.Command("go", "mod", "download", "-json", readinessController).Output()
 	var module struct{ Dir string }
 	if err != nil || json.Unmarshal(out, &module) != nil || module.Dir == "" {
-		t.Skipf("NOT TESTED HERE: %s cannot be had as a Go module. Set KOPSHOOK_NODE_READINESS to a folder with its source. %s", readinessController, out)
+		t.Logf("NOT TESTED HERE: taints. %s cannot be had as a Go module. Set KOPSHOOK_NODE_READINESS to a folder with its source. %s", readinessController, out)
+		return ""
 	}
 	return module.Dir
 }
@@ -61,11 +62,9 @@ func createAll(t *testing.T, text []byte) {
 	}
 }
 
-// A node joins with the taint, has a pod of the addon all the same, and takes others when the pod says that its hooks are
-// verified: by node-problem-detector's condition and the real controller. What breaks later takes no node out of use.
-func TestNodesTakePodsWhenTheirHooksAreVerified(t *testing.T) {
-	t.Parallel()
-	source := readinessSource(t)
+// startReadiness has the server know the rules' kind, creates those of an addon, and runs the controller.
+func startReadiness(t *testing.T, source string, a *addon.Addon) {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "node-readiness-controller")
 	if out, err := exec.Command("go", "build", "-C", source, "-o", program, "./cmd").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -75,14 +74,6 @@ func TestNodesTakePodsWhenTheirHooksAreVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	createAll(t, crd)
-
-	taint := addon.TaintOf("readiness.k8s.io/wait-s=:NoSchedule", "spec.kubelet.taints")
-	group := addNodes(t, 2, "wait", kops.InstanceGroupRoleNode, nil, taint.Taint)
-	group.Taints = []addon.Taint{taint}
-	in := addon.Input{Cluster: "a.example.com", Groups: []addon.Group{group}, Options: addon.Options{Name: "wait", Status: true}}
-	a := build(t, in, spec("s", "{names: [wait]}", hook("h", "echo")))
-	apply(t, t.TempDir(), a)
-	t.Cleanup(func() { cleanUp(t, "wait") })
 	rules, err := a.Readiness()
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +97,23 @@ func TestNodesTakePodsWhenTheirHooksAreVerified(t *testing.T) {
 			t.Log(log.String()[max(0, log.Len()-4000):])
 		}
 	})
+}
+
+// A node joins with the taint, has a pod of the addon all the same, and takes others when the pod says that its hooks are
+// verified: by node-problem-detector's condition and the real controller. What breaks later takes no node out of use.
+func TestNodesTakePodsWhenTheirHooksAreVerified(t *testing.T) {
+	t.Parallel()
+	source := readinessSource(t)
+	taint := addon.TaintOf("readiness.k8s.io/wait-s=:NoSchedule", "spec.kubelet.taints")
+	group := addNodes(t, 2, "wait", kops.InstanceGroupRoleNode, nil, taint.Taint)
+	group.Taints = []addon.Taint{taint}
+	in := addon.Input{Cluster: "a.example.com", Groups: []addon.Group{group}, Options: addon.Options{Name: "wait", Status: true}}
+	a := build(t, in, spec("s", "{names: [wait]}", hook("h", "echo")))
+	apply(t, t.TempDir(), a)
+	t.Cleanup(func() { cleanUp(t, "wait") })
+	if source != "" {
+		startReadiness(t, source, a)
+	}
 
 	dir := t.TempDir()
 	for _, folder := range []string{"status", "verified"} {
@@ -129,11 +137,14 @@ func TestNodesTakePodsWhenTheirHooksAreVerified(t *testing.T) {
 	becomes := func(tainted bool, condition corev1.ConditionStatus) {
 		t.Helper()
 		eventually(t, func() error {
-			if got, is := look("wait-0"); got != tainted || is != condition {
+			if got, is := look("wait-0"); got != (tainted || source == "") || is != condition {
 				return fmt.Errorf("the node is tainted: %v, and not verified: %s; want %v, %s", got, is, tainted, condition)
 			}
 			return nil
 		})
+		if source == "" {
+			return
+		}
 		time.Sleep(3 * time.Second) // for the controller to do more, if that is what happens
 		if got, _ := look("wait-0"); got != tainted {
 			t.Errorf("the node is tainted: %v, want %v", got, tainted)

@@ -157,6 +157,18 @@ func TestNewDaemonSetIsHeldBackWhenItsHooksBeginDisabled(t *testing.T) {
 	r.complete("first-s")
 	r.bad("first-s", 2, on)
 
+	// another name: first beside the old one, without hooks, then in its place
+	name := func(s string) string { return strings.Replace(s, "metadata: {name: s}", "metadata: {name: t}", 1) }
+	r.apply(on, name(off))
+	r.complete("first-t")
+	r.bad("first-t", 2, name(on))
+	eventually(t, func() error {
+		if left := pods(t, "first-s"); len(left) > 0 {
+			return fmt.Errorf("the old name has %d pods", len(left))
+		}
+		return nil
+	})
+
 	direct := newRollout(t, "direct", g)
 	p, err := build(t, direct.in, on).Compare(nil)
 	if err != nil || p.Changes[0].Kind != addon.New {
