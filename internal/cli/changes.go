@@ -32,12 +32,12 @@ func printChanges(w io.Writer, groups []*plan.Group, files bool) bool {
 	label := plan.Labels(groups)
 	for _, s := range append(hooks, shared...) {
 		head, body, _ := strings.Cut(s.text, "\n")
+		before := "  "
 		if files {
 			fmt.Fprintln(w)
-		} else {
-			fmt.Fprint(w, "  ")
+			before = ""
 		}
-		fmt.Fprintf(w, "%s (%s)\n%s", head, s.among(label), body)
+		fmt.Fprint(w, onScreen(w, before, head+" ("+s.among(label)+")"), body)
 	}
 	return len(hooks)+len(shared) > 0
 }

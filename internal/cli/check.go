@@ -90,7 +90,7 @@ func checkGroups(c *cli.Context, out *plan.Output) error {
 		}
 		return nil
 	}
-	fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
+	fmt.Fprint(c.App.Writer, onScreen(c.App.Writer, "", plan.Forecast(groups)))
 	printVerdicts(c.App.Writer, out)
 	if printChanges(c.App.Writer, groups, false) {
 		printStale(c.App.Writer, groups)

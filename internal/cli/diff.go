@@ -45,7 +45,7 @@ Examples:
 					return err
 				}
 			}
-			fmt.Fprintln(c.App.Writer, plan.Forecast(groups))
+			fmt.Fprint(c.App.Writer, onScreen(c.App.Writer, "", plan.Forecast(groups)))
 			printVerdicts(c.App.Writer, out)
 			any := false
 			if !c.Bool("raw") {

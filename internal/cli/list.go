@@ -3,12 +3,10 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -53,7 +51,7 @@ Examples:
 			switch format := c.String("output"); format {
 			case "text":
 				printOverview(c.App.Writer, out)
-				return printMatrix(c.App.Writer, groups, rows)
+				return printMatrix(c.App.Writer, groups, rows, screenOf(c.App.Writer).Width)
 			case "json":
 				return printJSON(c.App.Writer, rows)
 			default:
@@ -152,70 +150,6 @@ func daemonHooks(specs []*hookspec.Doc, g *plan.Group) []hookspec.Resolved {
 	}
 	var said report.Report // planning has said it all
 	return slices.DeleteFunc(hookspec.ForGroup(chosen, who, &said), func(h hookspec.Resolved) bool { return h.Phase != hookspec.Daemon })
-}
-
-// mostColumns is how many instance groups have a column each: of more, those with the same hooks share one.
-const mostColumns = 8
-
-// printMatrix prints a row for each hook and a column for each group.
-func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow) error {
-	columns := make([][]string, len(groups))
-	for col := range groups {
-		for _, r := range rows {
-			cell := "."
-			for _, p := range r.Groups {
-				if p.column != col {
-					continue
-				}
-				if cell = fmt.Sprint(p.Place); p.Place == 0 {
-					cell = "addon"
-				}
-			}
-			columns[col] = append(columns[col], cell)
-		}
-	}
-	label := plan.Labels(groups)
-	var shown [][]string // of each column that is printed: its head and its cells
-	same := map[string][]string{}
-	at := map[string]int{}
-	for col, g := range groups {
-		key := strings.Join(columns[col], " ")
-		if _, ok := at[key]; !ok || len(groups) <= mostColumns {
-			at[key] = len(shown)
-			shown = append(shown, append([]string{report.OneLine(label(g))}, columns[col]...))
-		}
-		same[key] = append(same[key], report.OneLine(label(g)))
-	}
-	var legend []string
-	for key, names := range same {
-		if head := &shown[at[key]][0]; len(groups) > mostColumns && len(names) > 1 {
-			*head = fmt.Sprintf("%s+%d", names[0], len(names)-1)
-			legend = append(legend, *head+": "+strings.Join(names, ", "))
-		}
-	}
-	slices.Sort(legend)
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprint(t, "HOOK\tPHASE\tWEIGHT\tRUN\tSPEC")
-	for _, column := range shown {
-		fmt.Fprintf(t, "\t%s", column[0])
-	}
-	for i, r := range rows {
-		fmt.Fprintf(t, "\n%s\t%s\t%d\t%s\t%s", report.OneLine(r.Hook), cmp.Or(r.Phase, "-"), r.Weight, cmp.Or(r.Run, "-"), cmp.Or(report.OneLine(r.Spec), "-"))
-		for _, column := range shown {
-			fmt.Fprintf(t, "\t%s", column[i+1])
-		}
-	}
-	t.Flush() // it cannot fail
-	b.WriteString("\n")
-	for _, l := range legend {
-		b.WriteString("\n" + l)
-	}
-	if len(legend) > 0 {
-		b.WriteString("\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // formatFlag is -o; the first format is the default.

@@ -15,7 +15,7 @@ func TestMatrixIsOneLineForEachHook(t *testing.T) {
 	groups := []*plan.Group{{Group: &instancegroups.Group{Name: evil}}}
 	rows := []*listRow{{Hook: evil, Phase: "boot", Spec: evil, Groups: []listPlace{{Name: evil, Place: 1}}}}
 	var b bytes.Buffer
-	if err := printMatrix(&b, groups, rows); err != nil {
+	if err := printMatrix(&b, groups, rows, 0); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "\n"); n != 2 || strings.ContainsAny(b.String(), "\t\x1b\u202e") {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"kopshook.dev/kopshook/internal/explain"
 	"kopshook.dev/kopshook/internal/plan"
@@ -30,14 +31,23 @@ func printVerdicts(w io.Writer, out *plan.Output) {
 		if s.bad && color {
 			text = "\x1b[31m" + text + "\x1b[0m"
 		}
-		fmt.Fprintf(w, "  %s: %s\n", s.names(label), text)
+		fmt.Fprint(w, onScreen(w, "  ", s.names(label)+": "+text))
 	}
 	for _, text := range late(out, (*plan.Group).Changes) {
 		if color {
 			text = "\x1b[33m" + text + "\x1b[0m"
 		}
-		fmt.Fprintf(w, "  %s\n", text)
+		fmt.Fprint(w, onScreen(w, "  ", text))
 	}
+}
+
+// onScreen is a line, with what stands before it: on a terminal broken at spaces, in a file or a pipe whole.
+func onScreen(w io.Writer, before, text string) string {
+	width := screenOf(w).Width
+	if width == 0 {
+		return before + text + "\n"
+	}
+	return before + strings.Join(report.Wrap(text, max(width-len(before)-2, 20)), "\n  "+before) + "\n"
 }
 
 // printOverview prints a row for each group: what becomes of its nodes, how long they may take, how large the user data is.
@@ -47,7 +57,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	var rows []explain.Row
 	for _, g := range out.Groups {
 		v := g.Brief.Verdict
-		r := explain.Row{Group: label(g), Outcome: outcome(g), Bad: v.Bad(), Late: len(g.Brief.Over) > 0 && !v.Bad(), Waits: g.Brief.Kubelet.Short()}
+		r := explain.Row{Group: label(g), Outcome: outcome(g), Short: explain.ShortOutcome(v, len(g.Brief.Over) > 0), Bad: v.Bad(), Late: len(g.Brief.Over) > 0 && !v.Bad(), Waits: g.Brief.Kubelet.Short()}
 		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
 			r.Size = fmt.Sprintf("%d %%", s.Percent())
 		}
@@ -59,12 +69,12 @@ func printOverview(w io.Writer, out *plan.Output) {
 	for _, s := range verdicts(out) {
 		if s.bad {
 			bad = true
-			fmt.Fprintf(w, "%s: %s\n", s.names(label), report.OneLine(s.text))
+			fmt.Fprint(w, onScreen(w, "", s.names(label)+": "+report.OneLine(s.text)))
 		}
 	}
 	lines := late(out, func(*plan.Group) bool { return true })
 	for _, l := range lines {
-		fmt.Fprintln(w, l)
+		fmt.Fprint(w, onScreen(w, "", l))
 	}
 	if bad || len(lines) > 0 {
 		fmt.Fprintln(w)

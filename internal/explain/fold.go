@@ -2,8 +2,10 @@ package explain
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,6 +53,7 @@ func (t *Timeline) key() string {
 type Row struct {
 	Group   string
 	Outcome string // a few words
+	Short   string // fewer
 	Bad     bool
 	Late    bool   // somebody may give up on the machines
 	Why     string // what is wrong, in a sentence; "" where nothing is
@@ -61,7 +64,7 @@ type Row struct {
 
 // Row is the timeline's.
 func (t *Timeline) Row() Row {
-	r := Row{Group: t.Label, Outcome: Outcome(t.Verdict, len(t.Over) > 0), Bad: t.Verdict.Bad(), Late: t.late()}
+	r := Row{Group: t.Label, Outcome: Outcome(t.Verdict, len(t.Over) > 0), Short: ShortOutcome(t.Verdict, len(t.Over) > 0), Bad: t.Verdict.Bad(), Late: t.late()}
 	switch {
 	case r.Bad:
 		r.Why = t.headline()
@@ -84,6 +87,9 @@ func (t *Timeline) Row() Row {
 func Outcome(v verdict.Verdict, late bool) string {
 	return maybeLate(v.Short(), v, late)
 }
+
+// ShortOutcome is Outcome without what has to succeed.
+func ShortOutcome(v verdict.Verdict, late bool) string { return maybeLate(v.Label(), v, late) }
 
 // Sentence is a verdict with why and where; late as in Outcome.
 func Sentence(v verdict.Verdict, late bool) string { return maybeLate(v.String(), v, late) }
@@ -122,9 +128,54 @@ var columns = []string{"INSTANCE GROUP", "OUTCOME", "KUBELET MAY WAIT", "SIZE", 
 
 func (r Row) cells() []string { return []string{r.Group, r.Outcome, r.Waits, r.Size, r.Lost} }
 
+// leastName is how many columns a group's name has at least.
+const leastName = 12
+
+// fitting makes rows fit into a terminal, as far as that goes: how many hooks have to succeed, which hook is the slowest and how much
+// is lost stand below the table, too.
+func fitting(rows []Row, width int) []Row {
+	rows = slices.Clone(rows)
+	for _, shorten := range []func(*Row){
+		func(r *Row) {
+			if time, hook, ok := strings.Cut(r.Waits, " ("); ok {
+				r.Waits = time + " (" + report.Middle(strings.TrimSuffix(hook, ")"), leastName) + ")"
+			}
+		},
+		func(r *Row) { r.Outcome = cmp.Or(r.Short, r.Outcome) },
+		func(r *Row) { r.Lost = "" },
+		func(r *Row) { r.Size = "" },
+	} {
+		var most [5]int
+		for _, r := range rows {
+			for i, c := range r.cells() {
+				if c != "" {
+					most[i] = max(most[i], utf8.RuneCountInString(columns[i]), utf8.RuneCountInString(c))
+				}
+			}
+		}
+		all := leastName
+		for _, n := range most[1:] {
+			if n > 0 {
+				all += n + 2
+			}
+		}
+		if all <= width {
+			break
+		}
+		for i := range rows {
+			shorten(&rows[i])
+		}
+	}
+	return rows
+}
+
 // Table prints a row for each group. A column that is empty for all is left out. On a terminal the names of the groups get what
 // the others leave.
 func Table(w io.Writer, rows []Row, on Screen) error {
+	p := newTextPrinter(on)
+	if !p.whole {
+		rows = fitting(rows, p.width)
+	}
 	lines := [][]string{columns}
 	for _, r := range rows {
 		lines = append(lines, r.cells())
@@ -137,7 +188,6 @@ func Table(w io.Writer, rows []Row, on Screen) error {
 			}
 		}
 	}
-	p := newTextPrinter(on)
 	others := 0
 	for _, n := range widths[1:] {
 		if n > 0 {
@@ -145,7 +195,7 @@ func Table(w io.Writer, rows []Row, on Screen) error {
 		}
 	}
 	if !p.whole {
-		widths[0] = min(widths[0], max(16, p.width-others))
+		widths[0] = min(widths[0], max(leastName, p.width-others))
 	}
 	for n, cells := range lines {
 		var line []string

@@ -179,7 +179,7 @@ func flowchart(b *strings.Builder, t *Timeline) {
 }
 
 func mermaidStep(s Step) string {
-	name := mermaidText(cut(s.Name, 40))
+	name := mermaidText(report.Middle(s.Name, 40))
 	when := "first boot"
 	if s.EveryBoot {
 		when = "every boot"
@@ -188,11 +188,11 @@ func mermaidStep(s Step) string {
 		when = "never"
 	}
 	if small := s.detail(); small != "" {
-		when = mermaidText(cut(small, 40)) + ", " + when
+		when = mermaidText(report.Middle(small, 40)) + ", " + when
 	}
 	also := ""
 	if s.Also != "" {
-		also = "<br/><small>" + mermaidText(cut(s.Also, 40)) + "</small>"
+		also = "<br/><small>" + mermaidText(report.Middle(s.Also, 40)) + "</small>"
 	}
 	return fmt.Sprintf("%s<br/><small>%s</small>%s", name, when, also)
 }

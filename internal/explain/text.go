@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Screen is what a text is for. A terminal has a width, in columns, to which names are cut. The zero value is a pipe or a
@@ -52,7 +54,7 @@ func reasons(w io.Writer, folded []*Timeline, on Screen) error {
 	p := newTextPrinter(on)
 	for _, t := range folded {
 		if why := t.Row().Why; why != "" {
-			for _, s := range wrap(t.title()+": "+why, p.width) {
+			for _, s := range report.Wrap(t.title()+": "+why, p.width) {
 				p.line("%s", s)
 			}
 		}
@@ -71,11 +73,11 @@ func Text(w io.Writer, t *Timeline, on Screen) error {
 	if t.Role != "" {
 		title += ", " + t.Role
 	}
-	for _, s := range wrap(title, p.width) {
+	for _, s := range report.Wrap(title, p.width) {
 		p.line("%s", p.bold(s))
 	}
 	if len(t.Same) > 1 {
-		for _, s := range wrap(fmt.Sprintf("the same for %d groups: %s", len(t.Same), strings.Join(t.Same, ", ")), p.width) {
+		for _, s := range report.Wrap(fmt.Sprintf("the same for %d groups: %s", len(t.Same), strings.Join(t.Same, ", ")), p.width) {
 			p.line("%s", s)
 		}
 	}
@@ -112,7 +114,7 @@ func Text(w io.Writer, t *Timeline, on Screen) error {
 
 // verdict is what becomes of the machines. It is red where that is not what anybody wants.
 func (p *textPrinter) verdict(t *Timeline) {
-	for _, s := range wrap(t.headline(), p.width) {
+	for _, s := range report.Wrap(t.headline(), p.width) {
 		p.line("%s", p.paint(t.Row().color(), p.bold(s)))
 	}
 	if t.Verdict.Bad() {
@@ -122,7 +124,7 @@ func (p *textPrinter) verdict(t *Timeline) {
 	if len(t.Over) > 0 {
 		code = 33
 	}
-	for _, s := range wrap(t.waitsFor(), p.width) {
+	for _, s := range report.Wrap(t.waitsFor(), p.width) {
 		p.line("%s", p.paint(code, s))
 	}
 }
@@ -148,7 +150,7 @@ func (p *textPrinter) cut(s string, n int) string {
 	if p.whole {
 		return s
 	}
-	return cut(s, n)
+	return report.Middle(s, n)
 }
 
 // column is how wide a column of names is: as in 80 columns, or what they need, up to a third.
@@ -225,7 +227,7 @@ func (p *textPrinter) stage(s Stage, nameWidth int) {
 		}
 		p.line(" %s%s %s %s %s", p.paint(ownerColor(st.Owner), when), p.bold(blocks), pad(p.cut(st.Name, nameWidth), nameWidth),
 			p.paint(ownerColor(st.Owner), pad(string(st.Owner), ownerWidth)), text)
-		for _, s := range wrap(st.Also, p.width-6) {
+		for _, s := range report.Wrap(st.Also, p.width-6) {
 			p.line("      %s", p.dim(s))
 		}
 	}
@@ -241,39 +243,6 @@ func ownerColor(o Owner) int {
 	return 34
 }
 
-// cut shortens a text to n characters, in its middle.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	if n < 1 {
-		return ""
-	}
-	runes := []rune(s)
-	tail := (n - 1) / 2 // names differ at their ends as often as at their beginnings
-	return string(runes[:n-1-tail]) + "…" + string(runes[len(runes)-tail:])
-}
-
 func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
-}
-
-// wrap breaks a text into lines of at most n characters, at spaces.
-func wrap(s string, n int) []string {
-	var lines []string
-	line := ""
-	for _, w := range strings.Fields(s) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > n {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }

@@ -87,10 +87,10 @@ func (p *textPrinter) failures(t *Timeline) {
 	}
 	p.heading("what fails", "what happens then")
 	for _, g := range groups {
-		for _, line := range wrap(strings.Join(g.names, ", "), p.width-1) {
+		for _, line := range report.Wrap(strings.Join(g.names, ", "), p.width-1) {
 			p.line(" %s", p.cut(line, p.width-1))
 		}
-		for _, line := range wrap(g.fails, p.width-4) {
+		for _, line := range report.Wrap(g.fails, p.width-4) {
 			p.line("    %s", line)
 		}
 	}
@@ -108,7 +108,7 @@ func (p *textPrinter) losses(t *Timeline) {
 		}
 		what := p.cut(l.What, p.width-4-utf8.RuneCountInString(place))
 		p.line(" %s %s %s", p.paint(31, "!"), pad(what, p.width-4-utf8.RuneCountInString(place)), p.dim(place))
-		for _, s := range wrap(l.Why, p.width-4) {
+		for _, s := range report.Wrap(l.Why, p.width-4) {
 			p.line("    %s", s)
 		}
 	}
