@@ -29,8 +29,8 @@ node, or read on it: without arguments they are those in ` + nodestatus.Dir + `.
 
 --console reads the text of a machine's console instead, from anywhere: a node that never joined has no other way to
 say why. --cluster asks the cloud for the machines of a kops cluster, takes away those that are nodes, and reads the
-consoles of the others: which hook failed or still runs, on which attempt, why, and for how long. It asks AWS and Google
-Cloud; of other clouds, copy the console to a file.
+consoles of the others: which hook failed or still runs, on which attempt, why, and for how long. It asks AWS, Google
+Cloud and OpenStack; of other clouds, copy the console to a file.
 
 Exits 1 when a hook has failed.
 

@@ -1,7 +1,9 @@
 package hookspec
 
 import (
-	"regexp"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 
 	"kopshook.dev/kopshook/internal/strict"
 )
@@ -22,10 +24,12 @@ const (
 	dnsLabelSays  = "1 to 63 lower case letters, digits and dashes, with a letter or digit at both ends"
 )
 
-// IsArchive says whether something is the address of an archive in a bucket, as nodes read it.
-func IsArchive(url, sum string) bool { return archiveAddress.MatchString(url + "/" + sum) }
-
-var archiveAddress = regexp.MustCompile("^(" + bucketURL + ")/[0-9a-f]{64}$")
+// IsArchive says whether something is the address of an archive in a bucket, as nodes read it: a folder, and the SHA-256 of
+// the archive in it.
+func IsArchive(url, sum string) bool {
+	digest, err := hex.DecodeString(sum)
+	return specObject.Field("archiveURL").Matches(url) && err == nil && len(digest) == sha256.Size && strings.ToLower(sum) == sum
+}
 
 var documentObject = strict.Object{
 	Name: "document",
@@ -92,14 +96,6 @@ var (
 	onlyStop    = []Phase{PreShutdown}
 )
 
-func in(p Phase, value string) strict.PhaseValue {
-	return strict.PhaseValue{Phase: p, Value: value}
-}
-
-func refuse(phases []Phase, except, why, remedy string) strict.Refusal {
-	return strict.Refusal{Phases: phases, Except: except, Why: why, Remedy: remedy}
-}
-
 const noRunner = "it has no runner"
 
 // onDriftRun of a hook's onDrift.
@@ -116,12 +112,12 @@ var hookObject = strict.Object{
 		{Name: "weight", Type: strict.Integer, Default: "0", Min: -400, Max: 499, Also: []string{"order", "priority"},
 			Doc: "Orders the hooks of a phase: lighter ones first, then by name."},
 		{Name: "run", Type: strict.String, Default: oncePerInstance, Enum: []string{oncePerInstance, oncePerImage, everyBoot}, Also: []string{"frequency"},
-			DefaultIn: []strict.PhaseValue{in(Boot, everyBoot), in(PreShutdown, everyBoot)},
+			DefaultIn: []strict.PhaseValue{{Phase: Boot, Value: everyBoot}, {Phase: PreShutdown, Value: everyBoot}},
 			Doc: "Whether the hook runs again after a reboot. once-per-image: where the node's image (kopshook bake) or an earlier boot has done the same, only verify runs, on each boot; " +
 				"in phases pre-nodeup and pre-kubelet, without cloudConfig. In phase daemon, once-per-instance is once per node and content.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, everyBoot, "it runs on every boot", "leave it out, or let the script remember that it has run"),
-				refuse(onlyStop, everyBoot, "it runs at every shutdown", "leave it out"),
+				{Phases: onlyBoot, Except: everyBoot, Why: "it runs on every boot", Remedy: "leave it out, or let the script remember that it has run"},
+				{Phases: onlyStop, Except: everyBoot, Why: "it runs at every shutdown", Remedy: "leave it out"},
 			}},
 		{Name: "script", Type: strict.String, Also: []string{"command", "commands", "exec", "inline"},
 			Doc: "The script itself. Its first line says what runs it: #!/bin/sh."},
@@ -130,78 +126,78 @@ var hookObject = strict.Object{
 		{Name: "verify", Type: strict.String, Also: []string{"check", "test", "healthcheck"},
 			Doc: "A script that must succeed after the script, or the attempt has failed. Without #! it is run by /bin/sh.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "", noRunner, "let the script check its own result, or choose phase: pre-nodeup"),
-				refuse(onlyStop, "", "nobody waits for its result", "let the script check its own result"),
+				{Phases: onlyBoot, Why: noRunner, Remedy: "let the script check its own result, or choose phase: pre-nodeup"},
+				{Phases: onlyStop, Why: "nobody waits for its result", Remedy: "let the script check its own result"},
 			}},
 		{Name: "env", Type: strict.StringMap, Also: []string{"environment", "envs", "vars", "variables"},
 			Doc: "Environment of script and verify, beside the KOPSHOOK_ variables."},
 		{Name: "timeout", Type: strict.Span, Default: "20m", Min: 1, Max: 24 * 60 * 60, Also: []string{"timeoutSeconds", "timeoutSec", "deadline"},
-			DefaultIn: []strict.PhaseValue{in(PreShutdown, "90s")},
+			DefaultIn: []strict.PhaseValue{{Phase: PreShutdown, Value: "90s"}},
 			Doc:       "How long one attempt may take, verify included; of a folder of scripts, how long each of them may. Then all of its processes are killed.",
-			Not:       []strict.Refusal{refuse(onlyBoot, "", noRunner, "use timeout(1) in the script, or choose phase: pre-nodeup")}},
+			Not:       []strict.Refusal{{Phases: onlyBoot, Why: noRunner, Remedy: "use timeout(1) in the script, or choose phase: pre-nodeup"}}},
 		{Name: "attempts", Type: strict.Integer, Default: "3", Min: 1, Max: 100, Also: []string{"retries", "retry", "tries", "maxAttempts", "backoffLimit"},
-			DefaultIn: []strict.PhaseValue{in(PreShutdown, "1")},
+			DefaultIn: []strict.PhaseValue{{Phase: PreShutdown, Value: "1"}},
 			Doc:       "How often the hook is tried.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "", noRunner, "repeat in the script, or choose phase: pre-nodeup"),
-				refuse(onlyStop, "", "the machine is going down", "repeat in the script, within timeout"),
+				{Phases: onlyBoot, Why: noRunner, Remedy: "repeat in the script, or choose phase: pre-nodeup"},
+				{Phases: onlyStop, Why: "the machine is going down", Remedy: "repeat in the script, within timeout"},
 			}},
 		{Name: "retryDelay", Type: strict.Span, Default: "10s", Min: 0, Max: 120, Also: []string{"retryAfter", "retryAfterSeconds", "delay", "backoff"},
 			Doc: "The pause after a failed attempt. It doubles each time, up to 2m.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "", noRunner, "repeat in the script, or choose phase: pre-nodeup"),
-				refuse(onlyStop, "", "the machine is going down", "repeat in the script, within timeout"),
+				{Phases: onlyBoot, Why: noRunner, Remedy: "repeat in the script, or choose phase: pre-nodeup"},
+				{Phases: onlyStop, Why: "the machine is going down", Remedy: "repeat in the script, within timeout"},
 			}},
 		{Name: "onFailure", Type: strict.String, Default: "block", Enum: []string{"block", "continue"}, Also: []string{"failurePolicy", "ignoreFailure"},
-			DefaultIn: []strict.PhaseValue{in(Boot, "continue"), in(PostNodeup, "continue"), in(PostKubelet, "continue"), in(PreShutdown, "continue"), in(Daemon, "continue")},
+			DefaultIn: []strict.PhaseValue{{Phase: Boot, Value: "continue"}, {Phase: PostNodeup, Value: "continue"}, {Phase: PostKubelet, Value: "continue"}, {Phase: PreShutdown, Value: "continue"}, {Phase: Daemon, Value: "continue"}},
 			Doc:       "What happens when the last attempt failed. block: the kubelet does not start. continue: it is recorded, and the node joins.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "continue", noRunner, "choose phase: pre-nodeup, or leave it out"),
-				refuse(notGatingUp, "continue", "the kubelet is not held back by it", "choose phase: pre-kubelet, or leave it out"),
-				refuse(onlyStop, "continue", "the machine goes down in any case", "leave it out"),
+				{Phases: onlyBoot, Except: "continue", Why: noRunner, Remedy: "choose phase: pre-nodeup, or leave it out"},
+				{Phases: notGatingUp, Except: "continue", Why: "the kubelet is not held back by it", Remedy: "choose phase: pre-kubelet, or leave it out"},
+				{Phases: onlyStop, Except: "continue", Why: "the machine goes down in any case", Remedy: "leave it out"},
 			}},
 		{Name: "onDrift", Type: strict.String, Default: "report", Enum: []string{"report", onDriftRun}, Also: []string{"onVerifyFailure", "selfHeal", "repair"},
 			Doc: "What happens when verify fails later, in phase daemon. report: the status says so. run: the hook runs again, attempts times at most, on one node in ten at a time.",
-			Not: []strict.Refusal{refuse(notDaemon, "report", "nobody asks verify later", "choose phase: daemon, or leave it out")}},
+			Not: []strict.Refusal{{Phases: notDaemon, Except: "report", Why: "nobody asks verify later", Remedy: "choose phase: daemon, or leave it out"}}},
 		{Name: "undo", Type: strict.String, Also: []string{"revert", "rollback", "uninstall", "teardown", "onRemove", "onDelete"},
 			Doc: "A script that takes back what the hook did, in phase daemon. It runs on nodes that have the hook when the spec has it no more, or has it with enabled: false. Without #! it is run by /bin/sh.",
-			Not: []strict.Refusal{refuse(notDaemon, "", "nobody is there to run it: a node keeps its user data until it is replaced", "choose phase: daemon, or leave it out")}},
+			Not: []strict.Refusal{{Phases: notDaemon, Why: "nobody is there to run it: a node keeps its user data until it is replaced", Remedy: "choose phase: daemon, or leave it out"}}},
 		{Name: "before", Type: strict.StringList, Also: []string{"requiredBy", "wantedBy"},
 			Doc: "Further units that wait for this hook, as kops-configuration.service and kubelet.service do.",
-			Not: []strict.Refusal{refuse(notGating, "", "only pre-nodeup and pre-kubelet hooks hold units back", "choose phase: pre-nodeup or pre-kubelet, or order the unit with dropIns")}},
+			Not: []strict.Refusal{{Phases: notGating, Why: "only pre-nodeup and pre-kubelet hooks hold units back", Remedy: "choose phase: pre-nodeup or pre-kubelet, or order the unit with dropIns"}}},
 		{Name: "rebootExitCodes", Type: strict.IntegerList, Min: 1, Max: 255, Also: []string{"rebootExitCode", "rebootCodes"},
 			Doc: "Exit codes with which the script asks for a reboot. It runs again after it; at most 3 times.",
-			Not: []strict.Refusal{refuse(notGating, "", "only pre-nodeup and pre-kubelet hooks may ask for a reboot", "choose phase: pre-nodeup or pre-kubelet")}},
+			Not: []strict.Refusal{{Phases: notGating, Why: "only pre-nodeup and pre-kubelet hooks may ask for a reboot", Remedy: "choose phase: pre-nodeup or pre-kubelet"}}},
 		{Name: "compress", Type: strict.Boolean, Default: "false", Also: []string{"compressed", "gzip"},
 			Doc: "Contents as gzip in base64, to fit into the cloud's limit. Reviewers see the plain text with render -o tree and diff.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "false", "bootcmd carries its script as it is", "keep the script short, or choose phase: pre-nodeup"),
-				refuse(onlyDaemon, "false", "it is no user data", "leave it out"),
+				{Phases: onlyBoot, Except: "false", Why: "bootcmd carries its script as it is", Remedy: "keep the script short, or choose phase: pre-nodeup"},
+				{Phases: onlyDaemon, Except: "false", Why: "it is no user data", Remedy: "leave it out"},
 			}},
 		{Name: "cleanup", Type: strict.String, Default: "never", Enum: []string{"never", "on-success"}, Also: []string{"deletePolicy", "hookDeletePolicy"},
 			Doc: "on-success removes the script and the staged files when the hook is done. Only with run: once-per-instance.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "never", noRunner, "leave it out"),
-				refuse(onlyStop, "never", "the next shutdown needs the script again", "leave it out"),
-				refuse(onlyDaemon, "never", "it leaves nothing on the node", "leave it out"),
+				{Phases: onlyBoot, Except: "never", Why: noRunner, Remedy: "leave it out"},
+				{Phases: onlyStop, Except: "never", Why: "the next shutdown needs the script again", Remedy: "leave it out"},
+				{Phases: onlyDaemon, Except: "never", Why: "it leaves nothing on the node", Remedy: "leave it out"},
 			}},
 		{Name: "files", Type: strict.ObjectList, Of: &fileObject, Also: []string{"file", "writeFiles", "write_files", "fileAssets"},
 			Doc: "Files that are put in place before the script runs.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "", "it runs before files are written", "write them in the script, or choose phase: pre-nodeup"),
-				refuse(onlyDaemon, "", "the addon carries scripts only", "write them in the script"),
+				{Phases: onlyBoot, Why: "it runs before files are written", Remedy: "write them in the script, or choose phase: pre-nodeup"},
+				{Phases: onlyDaemon, Why: "the addon carries scripts only", Remedy: "write them in the script"},
 			}},
 		{Name: "dropIns", Type: strict.ObjectList, Of: &dropInObject, Also: []string{"dropins", "dropIn", "drop_ins"},
 			Doc: "systemd drop-ins for units that need not exist yet.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "", "it runs before files are written", "put them into a hook of phase pre-nodeup"),
-				refuse(onlyDaemon, "", "it is no user data", "put them into a hook of phase pre-nodeup"),
+				{Phases: onlyBoot, Why: "it runs before files are written", Remedy: "put them into a hook of phase pre-nodeup"},
+				{Phases: onlyDaemon, Why: "it is no user data", Remedy: "put them into a hook of phase pre-nodeup"},
 			}},
 		{Name: "cloudConfig", Type: strict.AnyMapping, Also: []string{"cloud-config", "cloudInit", "cloud_config"},
 			Doc: "cloud-config keys that are passed through to cloud-init (apt, ca_certs, ...). Keys of earlier parts win; lists are appended.",
 			Not: []strict.Refusal{
-				refuse(onlyBoot, "", "cloud-init reads it at times of its own", "put it into a hook of phase pre-nodeup"),
-				refuse(onlyDaemon, "", "it is no user data", "put it into a hook of phase pre-nodeup"),
+				{Phases: onlyBoot, Why: "cloud-init reads it at times of its own", Remedy: "put it into a hook of phase pre-nodeup"},
+				{Phases: onlyDaemon, Why: "it is no user data", Remedy: "put it into a hook of phase pre-nodeup"},
 			}},
 		{Name: "enabled", Type: strict.Boolean, Default: "true", Also: []string{"disabled"}, Doc: "false drops the hook; it is still checked."},
 	},

@@ -2,7 +2,8 @@
 // never became a node, the console says why. It only reads.
 //
 // AWS is asked in EC2's query protocol, signed by the SDK that kops' state store already links: the SDK's own EC2 package
-// makes the program 31 MB larger. Google's compute package adds 0.2 MB and is used as it is.
+// makes the program 31 MB larger. Google's compute package and OpenStack's client, which the state store links too, are used
+// as they are.
 package machines
 
 import (
@@ -21,7 +22,7 @@ import (
 
 // Machine is an instance of a cloud.
 type Machine struct {
-	ID            string    // "i-0123456789abcdef0", or the name on Google Cloud
+	ID            string    // "i-0123456789abcdef0", the name on Google Cloud, the server's UUID on OpenStack
 	InstanceGroup string    // "" when the cloud does not say
 	Zone          string    // "eu-central-1a"
 	State         string    // the cloud's word: "running", "pending", "stopped"
@@ -47,9 +48,6 @@ type Options struct {
 	Getenv func(string) string
 }
 
-// Supported are the clouds whose consoles can be read, in kops' words.
-var Supported = []kops.CloudProviderID{kops.CloudProviderAWS, kops.CloudProviderGCE}
-
 // Of returns the cloud that the cluster runs on.
 func Of(ctx context.Context, cluster *kops.Cluster, o Options) (Cloud, error) {
 	switch id := cluster.GetCloudProvider(); id {
@@ -68,6 +66,8 @@ func Of(ctx context.Context, cluster *kops.Cluster, o Options) (Cloud, error) {
 			return nil, errors.New("the cluster names no Google Cloud project (spec.cloudProvider.gce.project)")
 		}
 		return newGCE(ctx, project, o)
+	case kops.CloudProviderOpenstack:
+		return newOpenstack(ctx, cluster.Spec.CloudProvider.Openstack)
 	default:
 		if remedy := otherClouds[id]; remedy != "" {
 			return nil, report.Hint(remedy, "kopshook does not ask %s for consoles: %w", id, errors.ErrUnsupported)
@@ -80,8 +80,7 @@ func Of(ctx context.Context, cluster *kops.Cluster, o Options) (Cloud, error) {
 // otherClouds have consoles in their APIs, and kopshook does not ask them itself. DigitalOcean, Hetzner, Linode and Scaleway
 // show a console in a browser only.
 var otherClouds = map[kops.CloudProviderID]string{
-	kops.CloudProviderAzure:     "switch boot diagnostics on, which kops leaves off, download the serial log, and run kopshook status --console FILE",
-	kops.CloudProviderOpenstack: "run openstack console log show MACHINE | kopshook status --console -",
+	kops.CloudProviderAzure: "switch boot diagnostics on, which kops leaves off, download the serial log, and run kopshook status --console FILE",
 }
 
 // zone splits the name of an AWS zone into its region and the rest, also of local and wavelength zones

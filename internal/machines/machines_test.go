@@ -249,10 +249,9 @@ func TestRegionOfACluster(t *testing.T) {
 
 func TestCloudsWithoutConsoles(t *testing.T) {
 	for remedy, cloud := range map[string]kops.CloudProviderSpec{
-		"openstack console log show MACHINE | kopshook status --console -": {Openstack: &kops.OpenstackSpec{}},
-		"switch boot diagnostics on":                                       {Azure: &kops.AzureSpec{}},
-		"copy /var/lib/kopshook/status from it":                            {Hetzner: &kops.HetznerSpec{}},
-		"run kopshook status there":                                        {DO: &kops.DOSpec{}},
+		"switch boot diagnostics on":            {Azure: &kops.AzureSpec{}},
+		"copy /var/lib/kopshook/status from it": {Hetzner: &kops.HetznerSpec{}},
+		"run kopshook status there":             {DO: &kops.DOSpec{}},
 	} {
 		c := &kops.Cluster{}
 		c.Spec.CloudProvider = cloud

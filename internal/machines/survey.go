@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -59,12 +60,12 @@ func Survey(ctx context.Context, cloud Cloud, cluster string, nodes []Node, keep
 	}
 	byProvider := map[string]Node{}
 	for _, n := range nodes {
-		byProvider[n.ProviderID] = n
+		byProvider[sameID(n.ProviderID)] = n
 	}
 	findings := []Finding{}
 	for _, m := range list {
 		if keep == nil || keep(m) {
-			n := byProvider[m.ProviderID]
+			n := byProvider[sameID(m.ProviderID)]
 			findings = append(findings, Finding{Machine: m, Node: n.Name, Ready: n.Ready})
 		}
 	}
@@ -91,6 +92,15 @@ func Survey(ctx context.Context, cloud Cloud, cluster string, nodes []Node, keep
 	}
 	reading.Wait()
 	return findings, ctx.Err()
+}
+
+// sameID is a provider ID without the region that OpenStack's may have, which kops leaves out, too
+// (pkg/nodeidentity/openstack/identify.go:104).
+func sameID(id string) string {
+	if rest, ok := strings.CutPrefix(id, "openstack://"); ok {
+		return "openstack:///" + rest[strings.LastIndexByte(rest, '/')+1:]
+	}
+	return id
 }
 
 // read judges a machine that is running and not a node by its console.
