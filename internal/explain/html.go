@@ -90,7 +90,7 @@ func groupTable(b *strings.Builder, rows []Row, folded []*Timeline) {
 		if why != "" {
 			outcome += "<br><span class=\"soft\">" + escaped(why) + "</span>"
 		}
-		fmt.Fprintf(b, "<tr><td><a href=\"#g%d\">%s</a></td><td%s>%s</td><td%s>%s</td><td class=\"number\"%s>%s</td><td%s>%s</td></tr>\n",
+		fmt.Fprintf(b, "<tr><td><a href=\"#g%d\">%s</a></td><td%s>%s</td><td%s>%s</td><td class=\"number\"%s>%s</td><td class=\"number\"%s>%s</td></tr>\n",
 			at, escaped(r.Group), r.class(), outcome, labeled("the kubelet waits at most", r.Waits), escaped(r.Waits), labeled("size", r.Size), escaped(r.Size), labeled("lost", r.Lost), r.Lost)
 	}
 	b.WriteString("</tbody>\n</table>\n</div></section>\n")

@@ -157,7 +157,7 @@ func flowchart(b *strings.Builder, t *Timeline) {
 			arrow(never[i-1], id, "-.-")
 		}
 	}
-	if first[StageNodeup] != "" {
+	if nodeup != "" { // what never runs has no arrow of these
 		gate := nodeup
 		if last[StagePreNodeup] != "" {
 			arrow(nodeup, first[StagePreNodeup], "-->")

@@ -115,6 +115,9 @@ func TestWhatIsNotReachedNeverRuns(t *testing.T) {
 						t.Errorf("%s says %q", form, claim)
 					}
 				}
+				if boxes, links := strings.Count(b.String(), ":::"), strings.Count(b.String(), " --> ")+strings.Count(b.String(), " -."); form == "mermaid" && links < boxes-1 {
+					t.Errorf("%d boxes have %d links:\n%s", boxes, links, b.String())
+				}
 				ends := strings.Contains(c.comes, "!")
 				if red := map[string]string{"svg": `class="failsbad"`, "html": `<span class="bad">`}[form]; red != "" && strings.Contains(b.String(), red) != ends {
 					t.Errorf("%s shows where the machine ends: %v, want %v", form, !ends, ends)

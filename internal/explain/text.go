@@ -32,11 +32,7 @@ func Texts(w io.Writer, all []*Timeline, on Screen) error {
 		if err := Table(w, rows, on); err != nil {
 			return err
 		}
-		fmt.Fprintln(w)
-		if err := reasons(w, folded, on); err != nil {
-			return err
-		}
-		fmt.Fprint(w, "\n\n")
+		fmt.Fprint(w, reasons(folded, on), "\n\n")
 	}
 	for i, t := range folded {
 		if i > 0 {
@@ -49,18 +45,21 @@ func Texts(w io.Writer, all []*Timeline, on Screen) error {
 	return nil
 }
 
-// reasons says of each group with which something is wrong, or may be, what that is: the same of several once.
-func reasons(w io.Writer, folded []*Timeline, on Screen) error {
+// reasons says of each group with which something is wrong, or may be, what that is: the same of several once. An empty line
+// is before them.
+func reasons(folded []*Timeline, on Screen) string {
 	p := newTextPrinter(on)
 	for _, t := range folded {
 		if why := t.Row().Why; why != "" {
+			if p.b.Len() == 0 {
+				p.line("")
+			}
 			for _, s := range report.Wrap(t.title()+": "+why, p.width) {
 				p.line("%s", s)
 			}
 		}
 	}
-	_, err := io.WriteString(w, p.b.String())
-	return err
+	return p.b.String()
 }
 
 // Text prints a timeline.
