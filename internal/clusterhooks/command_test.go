@@ -2,9 +2,11 @@ package clusterhooks
 
 import (
 	"bytes"
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -220,6 +222,21 @@ func TestCompareVersions(t *testing.T) {
 		got, ok := compareVersions(tc.a, tc.b)
 		if sign := max(-1, min(1, got)); sign != tc.want || ok != tc.ok {
 			t.Errorf("compareVersions(%q, %q) = %d, %v; want %d, %v", tc.a, tc.b, got, ok, tc.want, tc.ok)
+		}
+	}
+}
+
+// Standard input goes on to kops whole, up to the bound, and with one byte more it is refused: nothing is cut off in silence.
+func TestManifestsOnStandardInputAreWholeOrRefused(t *testing.T) {
+	const head = "kind: Cluster\n"
+	for _, size := range []int{maxManifest, maxManifest + 1} {
+		p := &prober{stdin: io.MultiReader(strings.NewReader(head), strings.NewReader(strings.Repeat("\n", size-len(head))))}
+		_, err := p.manifest(context.Background(), "-")
+		if size <= maxManifest && (err != nil || len(p.read) != size) {
+			t.Errorf("%d bytes: %d are read, %v", size, len(p.read), err)
+		}
+		if size > maxManifest && (err == nil || !strings.Contains(err.Error(), "is larger than 64 MiB")) {
+			t.Errorf("%d bytes: got %v", size, err)
 		}
 	}
 }

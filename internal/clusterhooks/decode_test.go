@@ -2,6 +2,7 @@ package clusterhooks
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,37 @@ func TestBadSpecs(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What a hook does not say is what the table, and with it the page of fields, says.
+func TestDefaultsAreThoseOfTheTable(t *testing.T) {
+	var r report.Report
+	docs := Decode("a.yaml", []byte(`apiVersion: kopshook.dev/v1alpha1
+kind: ClusterHooks
+metadata: {name: a}
+spec:
+  selector: {}
+  hooks: [{name: a, on: before-update, script: "#!/bin/sh"}]
+`), &r)
+	if r.HasErrors() || len(docs) != 1 {
+		t.Fatalf("%d documents, %v", len(docs), r.Findings)
+	}
+	h := docs[0].Hooks[0]
+	policy := policyFail
+	if h.Ignore {
+		policy = policyIgnore
+	}
+	got := map[string]string{"when": string(h.When), "weight": fmt.Sprint(h.Weight), "timeout": report.Duration(h.Timeout), "attempts": fmt.Sprint(h.Attempts),
+		"retryDelay": report.Duration(h.RetryDelay), "failurePolicy": policy, "deletePolicy": string(h.DeletePolicy[0]), "enabled": fmt.Sprint(h.Enabled)}
+	want := map[string]string{}
+	for _, f := range hookObject.Fields {
+		if f.Default != "" {
+			want[f.Name] = f.Default
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
