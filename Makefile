@@ -158,7 +158,8 @@ bench-boot: e2e/e2e.test
 # The programs of a real kops cluster: the first run builds them, which takes minutes, and keeps them in the cache.
 PROGRAMS = cd e2e/programs && $(GO) run .
 
-# addons in a real control plane
+# Addons in a real control plane. KOPSHOOK_NODE_READINESS=FOLDER with the source of the node readiness controller, where it cannot be
+# had as a module
 e2e-apiserver:
 	$(SUDO) e2e/install.sh apiserver
 	programs=$$($(PROGRAMS)) && KOPSHOOK_PROGRAMS=$$programs $(GO) test -tags e2e -count 1 -timeout 20m -parallel 12 ./e2e/apiserver

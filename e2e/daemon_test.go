@@ -98,7 +98,8 @@ start both; becomes both ready
 }
 
 // A hook that a spec has no more is taken back by the node's systemd, with the hook's variables, before it leaves the node; where
-// that fails, the pod is not ready, and an operator says that it is to be left. One that comes back runs again.
+// that fails, the pod is not ready, and an operator says that it is to be left. One that comes back runs again. While the pod is
+// ready, a file on the node says so to those who wait for it.
 func TestDaemonHookIsTakenBack(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		const both = `
@@ -117,6 +118,7 @@ func TestDaemonHookIsTakenBack(t *testing.T) {
 		n := podNode(t, suite, map[string]string{"both": daemon(both), "less": daemon(less)})
 		r, _ := n.podBoot(`
 start both; becomes both ready; stop both
+ls /run/kopshook-daemon
 start less; becomes less ready; stop less
 cd /opt/kopshook/daemon; echo *
 start both; becomes both ready; stop both
@@ -125,12 +127,13 @@ start less; settles goes failed; becomes less unready; stop less
 sed 's/.*"reason":"\([^"]*\)".*/\1/' /var/lib/kopshook/status/goes.json
 mkdir -p /var/lib/kopshook/skip; : > /var/lib/kopshook/skip/goes
 systemctl is-failed kopshook-daemon@goes.service
+ls /run/kopshook-daemon | wc -l
 start less; becomes less ready
 systemctl is-failed kopshook-daemon@goes.service
 echo *
 `, boot.PowerOff)
-		r.happens("goes", "stays", "goes undone: a b", "goes", "goes undone: a b").prints("both is ready", "both stopped", "less is ready", "less stopped",
-			"stays", "both is ready", "both stopped", "hook goes failed", "less is unready", "less stopped", "undo: exit status 1", "failed", "less is ready", "inactive", "stays")
+		r.happens("goes", "stays", "goes undone: a b", "goes", "goes undone: a b").prints("both is ready", "both stopped", "kopshook.agents", "less is ready", "less stopped",
+			"stays", "both is ready", "both stopped", "hook goes failed", "less is unready", "less stopped", "undo: exit status 1", "failed", "0", "less is ready", "inactive", "stays")
 	})
 }
 
