@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -106,4 +107,33 @@ func aliasBomb() string {
 		b += "a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.Repeat(one+", ", 9) + one + "]\n"
 	}
 	return b
+}
+
+// Each character, at the begin and in the middle of a name, is taken or refused as the pattern says.
+func TestCharactersOfNames(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		valid   func(string) bool
+		pattern string
+	}{
+		{"safe name", isSafeName, `[A-Za-z0-9._-]+`},
+		{"variable", isVariable, `[A-Za-z_][A-Za-z0-9_]*`},
+		{"DNS label", isDNSLabel, `[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?`},
+		{"unit", isUnitName, `([A-Za-z0-9:_\\-]|\.[A-Za-z0-9:_.\\@-])[A-Za-z0-9:_.\\@-]*\.service`},
+	} {
+		pattern := regexp.MustCompile(`\A(?:` + test.pattern + `)\z`)
+		for r := rune(0); r <= 0x250; r++ {
+			for _, s := range []string{string(r), string(r) + "a", "a" + string(r) + "a", "a" + string(r)} {
+				if test.name == "unit" {
+					s += ".service"
+				}
+				if got, want := test.valid(s), pattern.MatchString(s); got != want {
+					t.Errorf("%s %q: %t", test.name, s, got)
+				}
+			}
+		}
+		if test.valid("") {
+			t.Errorf("%s: an empty one is taken", test.name)
+		}
+	}
 }
