@@ -53,6 +53,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			"interrupt":   interrupt,
 			"crlf":        crlf,
 			"serve":       serve,
+			"azure":       azure,
 			"onlychanges": onlyChanges,
 		},
 		Condition: func(cond string) (bool, error) {
