@@ -9,6 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // contents is what has gone wrong elsewhere on its way to a node.
@@ -190,6 +192,17 @@ func TestPlainShowsWhatIsEncoded(t *testing.T) {
 	}
 	if !strings.Contains(got, "  encoding: gz+b64\n  content: \"#!/bin/sh\\n\\\n    echo caf\\xe9") {
 		t.Errorf("got\n%s\nwhere plain text was\n%s", got, want)
+	}
+	paths := func(text string) (lines []string) {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "- path: ") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	if diff := cmp.Diff(paths(compressed[last].Content), paths(got)); diff != "" || len(paths(got)) < 2 {
+		t.Errorf("a line behind what is encoded is lost: %s", diff)
 	}
 	if Plain(plain[0]) != plain[0].Content {
 		t.Error("the gate is not what it was")
