@@ -229,6 +229,25 @@ func TestBucketIsReadAfterAll(t *testing.T) {
 	})
 }
 
+// What passes costs attempts and nothing else: credentials that have expired, a clock that is wrong, a metadata service that is slow
+// or comes late.
+func TestFaultsOfACloudThatPass(t *testing.T) {
+	data, c := inBucket(t, oneInBucket)
+	t.Parallel()
+	for fault, why := range map[string]string{
+		"expired": "ExpiredToken, asked as nodes.e2e.example.com", "clock": "RequestTimeTooSkewed, asked as nodes.e2e.example.com",
+		"late metadata": "metadata service, token: ", "slow metadata": "",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t, boot.Suites[0].Name, data)
+			n.lives(&cloud{Fault: fault, Objects: c.Objects})
+			r := n.boot(boot.Options{Limit: 5 * time.Minute})
+			r.joins().fails().ordered("one", "nodeup-start", "kubelet-start").contains("console", r.Console, why)
+		})
+	}
+}
+
 // Without a role the node stays closed and says why; once it has one, the documented command goes on, and so does a reboot.
 func TestBucketThatCannotBeReadFailsClosed(t *testing.T) {
 	data, c := inBucket(t, oneInBucket)
