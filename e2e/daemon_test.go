@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"kopshook.dev/kopshook/e2e/page"
 	"kopshook.dev/kopshook/internal/boot"
 )
 
@@ -192,7 +193,7 @@ func TestDaemonRunChanges(t *testing.T) {
 
 // docs/addon.md: what it says to look at on the node is there, and a hook that is skipped stays skipped.
 func TestAddonPage(t *testing.T) {
-	commands := nodeCommands(t, "addon.md")["Troubleshooting"]
+	commands := page.Commands(t, "../docs/addon.md")["Troubleshooting"]
 	if !strings.Contains(commands, "/skip/write-back") {
 		t.Fatalf("docs/addon.md has no commands, or others:\n%s", commands)
 	}

@@ -14,29 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/kops/pkg/apis/kops"
 
+	"kopshook.dev/kopshook/e2e/page"
 	"kopshook.dev/kopshook/internal/boot"
 )
-
-// nodeCommands returns the "sh node" blocks of a page by the heading that they stand under.
-func nodeCommands(t *testing.T, name string) map[string]string {
-	t.Helper()
-	page, err := os.ReadFile("../docs/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands, heading, inside := map[string]string{}, "", false
-	for line := range strings.Lines(string(page)) {
-		switch {
-		case strings.HasPrefix(line, "```"):
-			inside = strings.TrimSpace(line) == "```sh node"
-		case inside:
-			commands[heading] += line
-		case strings.HasPrefix(line, "#"):
-			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
-		}
-	}
-	return commands
-}
 
 const license = `
 - name: license
@@ -69,13 +49,13 @@ type troubleshooting struct {
 
 func newTroubleshooting(t *testing.T) *troubleshooting {
 	t.Helper()
-	page, err := os.ReadFile("../docs/troubleshooting.md")
+	text, err := os.ReadFile("../docs/troubleshooting.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &troubleshooting{t, map[string]string{}, map[string]bool{}}
-	commands := nodeCommands(t, "troubleshooting.md")
-	_, table, _ := strings.Cut(string(page), "\n## What keeps a node out\n")
+	commands := page.Commands(t, "../docs/troubleshooting.md")
+	_, table, _ := strings.Cut(string(text), "\n## What keeps a node out\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	link := regexp.MustCompile(`\[([^\]]+)\]\(#([a-z-]+)\)`)
 	for _, line := range strings.Split(table, "\n")[3:] {
@@ -104,7 +84,7 @@ func (p *troubleshooting) wayOut(row string) string {
 
 // docs/troubleshooting.md: what it says to look at is there, and each way out that it names lets the node join.
 func TestTroubleshooting(t *testing.T) {
-	commands := nodeCommands(t, "troubleshooting.md")
+	commands := page.Commands(t, "../docs/troubleshooting.md")
 	look := ""
 	for _, heading := range []string{"2. The hooks", "3. Why it failed", "4. What waits", "5. cloud-init", "6. nodeup"} {
 		if commands[heading] == "" {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"testing"
 
+	"kopshook.dev/kopshook/e2e/page"
 	"kopshook.dev/kopshook/internal/boot"
 )
 
@@ -44,7 +45,7 @@ func TestAlwaysFailsBlocks(t *testing.T) {
 		n.hasStatus("cert", "failed", "script: exit status 7")
 		n.boot(boot.Options{Scenario: `
 echo license > /etc/license
-` + nodeCommands(t, "troubleshooting.md")["Retry"] + untilJoined}).happens("cert", "cert", "settled", "cert", "nodeup-start", "kubelet-start", "joined")
+` + page.Commands(t, "../docs/troubleshooting.md")["Retry"] + untilJoined}).happens("cert", "cert", "settled", "cert", "nodeup-start", "kubelet-start", "joined")
 		n.hasStatus("cert", "succeeded", "")
 	})
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"kopshook.dev/kopshook/e2e/page"
 )
 
 // terminal is the other end of a terminal that a program runs on.
@@ -102,12 +104,12 @@ func (x *terminal) enter(line string) {
 // command of the shell, and neither the shell nor the boot.
 func TestPractise(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/practise.md")
+	text, err := os.ReadFile("../docs/practise.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	specs := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
-	commands := nodeCommands(t, "practise.md")
+	specs := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
+	commands := page.Commands(t, "../docs/practise.md")
 	dir := t.TempDir()
 	spec := filepath.Join(dir, "practise.yaml")
 	if err := os.WriteFile(spec, specs[1], 0o644); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"kopshook.dev/kopshook/e2e/page"
 	"kopshook.dev/kopshook/internal/boot"
 	"kopshook.dev/kopshook/internal/nodestatus"
 )
@@ -44,22 +45,31 @@ var (
 // running waits in the node until the kubelet has run for a while.
 const running = "\nfor i in $(seq 300); do curl -fs http://127.0.0.1:10248/healthz && break; sleep 0.2; done\nsleep 3\n"
 
-// TestFailsClosed: with a hook that failed the API server never hears of the node; and each way out of the page on
-// troubleshooting lets it join.
+// TestFailsClosed: with a hook that failed the API server never hears of the node; and the ways out of the page on
+// troubleshooting let it join.
 func TestFailsClosed(t *testing.T) {
+	ways := page.Commands(t, "../../docs/troubleshooting.md")
+	const mended = "touch /etc/license\n"
 	for _, c := range []struct {
-		name, group, out string
-		state            nodestatus.State
+		name, group, before, way string
+		state                    nodestatus.State
 	}{
-		{"pre-nodeup, then retry", preNodeupFails, "touch /etc/license\nsystemctl restart kops-configuration", nodestatus.Succeeded},
-		{"pre-kubelet, then retry", preKubeletFails, "touch /etc/license\nsystemctl restart kops-configuration", nodestatus.Succeeded},
-		{"pre-nodeup, then skip", preNodeupFails, "mkdir -p /var/lib/kopshook/skip\ntouch /var/lib/kopshook/skip/license\nsystemctl restart kops-configuration", nodestatus.Skipped},
-		{"pre-kubelet, then skip", preKubeletFails, "mkdir -p /var/lib/kopshook/skip\ntouch /var/lib/kopshook/skip/license\nsystemctl restart kops-configuration", nodestatus.Skipped},
+		{"pre-nodeup, then retry", preNodeupFails, mended, "Retry", nodestatus.Succeeded},
+		{"pre-kubelet, then retry", preKubeletFails, mended, "Retry", nodestatus.Succeeded},
+		{"pre-nodeup, then skip", preNodeupFails, "", "Skip a hook", nodestatus.Skipped},
+		{"pre-kubelet, then skip", preKubeletFails, "", "Skip a hook", nodestatus.Skipped},
+		{"pre-nodeup, then join once", preNodeupFails, "", "Let the node join once", nodestatus.Failed},
+		{"pre-nodeup, then enable", preNodeupFails, mended + "systemctl disable kops-configuration\n", "Enable kops-configuration", nodestatus.Succeeded},
+		{"pre-nodeup, then cloud-init again", preNodeupFails, mended + "rm -f /etc/systemd/system/kopshook-* /opt/kopshook/bin/*\n", "Run cloud-init again", nodestatus.Succeeded},
 	} {
+		out := c.before + ways[c.way]
+		if ways[c.way] == "" {
+			t.Fatalf("the page has no commands under %q", c.way)
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			n := newNode(t, c.group, suites[0].Name)
-			r := n.boot(boot.Options{End: boot.Cut, Scenario: c.out + running, Until: func(ctx context.Context) {
+			r := n.boot(boot.Options{End: boot.Cut, Scenario: out + running, Until: func(ctx context.Context) {
 				time.Sleep(5 * time.Second)
 				if n.known() {
 					t.Error("the API has the node, though its hook failed")
