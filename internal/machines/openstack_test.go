@@ -146,9 +146,9 @@ func TestOpenStackThatRefuses(t *testing.T) {
 		want, remedy string
 	}{
 		{"no right", func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, `{"forbidden": {"code": 403, "message": "Policy doesn't allow it"}}`, 403)
+			http.Error(w, `{"forbidden": {"code": 403, "message": "Policy doesn't allow it"}}`, http.StatusForbidden)
 		}, "OpenStack: HTTP status 403: {", "os_compute_api:os-console-output"},
-		{"too often", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "slow down", 429) }, "OpenStack: HTTP status 429: slow down", "in a minute"},
+		{"too often", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "slow down", http.StatusTooManyRequests) }, "OpenStack: HTTP status 429: slow down", "in a minute"},
 		{"the same servers for ever", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, again, r.Host) }, "again and again", ""},
 		{"a page of a proxy", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>login</html>") }, "", ""},
 		{"without an end", func(w http.ResponseWriter, _ *http.Request) {
