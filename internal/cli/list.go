@@ -98,7 +98,7 @@ func listRows(specs []*hookspec.Doc, groups []*plan.Group) []*listRow {
 				index[k] = row
 				rows = append(rows, row)
 			}
-			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: place, Verdict: g.Brief.Verdict, column: col})
+			row.Groups = append(row.Groups, listPlace{Name: g.Name, Cluster: g.Cluster, Place: place, Verdict: g.Brief.Verdict.WithLate(len(g.Brief.Over) > 0), column: col})
 		}
 		for i := range g.Hooks {
 			add(rowOf(&g.Hooks[i]), i+1)

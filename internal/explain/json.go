@@ -108,6 +108,7 @@ func JSON(all []Input) []Explained {
 			for _, l := range m.limits() {
 				e.Waits.Limits = append(e.Waits.Limits, JSONLimit{l.Who, l.After.Seconds(), l.Option, l.Of(m.hooks).Total > l.After})
 			}
+			e.Verdict = e.Verdict.WithLate(len(waits.Exceeded(m.limits(), m.hooks)) > 0)
 		}
 		for i, r := range in.Result.Runs {
 			e.Runs = append(e.Runs, m.run(i, r))

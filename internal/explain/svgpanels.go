@@ -66,6 +66,9 @@ func (p *painter) size(y float64) float64 {
 	estimate := ""
 	if !s.Exact {
 		estimate = " (kops' script at its largest)"
+		if s.Told() < s.High {
+			estimate = " (kops' script at its smallest)"
+		}
 	}
 	class := "note"
 	if s.High > s.Limit.Bytes {

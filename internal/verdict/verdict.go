@@ -31,6 +31,7 @@ type Verdict struct {
 	Place string `json:"place,omitempty"` // file:line of what is to blame, where it is in a file of the user's
 	Lost  int    `json:"lost,omitempty"`  // how many things do not arrive or do not run
 	Hooks int    `json:"hooks"`           // how many the kubelet waits for
+	Late  bool   `json:"late,omitempty"`  // they may join when somebody has given up on them; only for programs
 
 	// Effect says how far the machines come, for those who draw it; Hook and At say where that ends: at a hook, by its name on the
 	// node, or at a place in a file.
@@ -116,6 +117,12 @@ func (v *Verdict) blame(f *lint.Finding, before string) {
 	if f.Col > 0 { // else it is the group's own line
 		v.Place = report.Position{File: f.File, Line: f.Line}.String()
 	}
+}
+
+// WithLate is the verdict for programs: over says that hooks may take longer than somebody waits.
+func (v Verdict) WithLate(over bool) Verdict {
+	v.Late = over && !v.Bad()
+	return v
 }
 
 // Bad says whether the machines do not join, or lack something.
