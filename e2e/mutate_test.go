@@ -105,6 +105,16 @@ var mutations = []struct {
 		tests: "TestTry", sub: "a_machine_of_a_warm_pool",
 	},
 	{
+		name: "no-network", why: "hooks do not wait for the network",
+		part: "kopshook-", pattern: `After=network-online\.target cloud-config\.target`, with: "After=local-fs.target",
+		tests: "TestHooksWaitForTheNetwork",
+	},
+	{
+		name: "no-answer", why: "hooks behind the kubelet do not wait until it answers",
+		part: "-kubelet", pattern: `(?s)until \{.*?done\n`, with: "",
+		tests: "TestPostKubeletWaitsForAnAnswer",
+	},
+	{
 		name: "no-memory", why: "the gate, run again, forgets what has succeeded on this boot",
 		part: "-000-gate", pattern: `\[ -e "\$r/\$b" \] \|\|`, with: "",
 		tests: "TestTroubleshooting", slow: true,

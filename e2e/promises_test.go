@@ -82,6 +82,52 @@ func TestHooksOfTKEBoot(t *testing.T) {
 	})
 }
 
+// slowNetwork is a unit that holds network-online.target back.
+const slowNetwork = `[Unit]
+DefaultDependencies=no
+After=local-fs.target
+Before=network-online.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'sleep 4; /trial/bin/event network'
+`
+
+// A hook of phase boot comes before the network, and one of pre-nodeup when it is there, on a later boot too.
+func TestHooksWaitForTheNetwork(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		n := newNode(t, suite, userData(t, parts(t, spec("network", `
+- {name: early, phase: boot, script: "#!/bin/sh\n/trial/bin/event early"}
+- {name: online, run: every-boot, script: "#!/bin/sh\n/trial/bin/event online"}
+`))...))
+		for path, content := range map[string]string{
+			"/etc/systemd/system/slow-network.service":              slowNetwork,
+			"/etc/systemd/system/network-online.target.d/slow.conf": "[Unit]\nWants=slow-network.service\n",
+		} {
+			if err := n.WriteFile(boot.File{Path: path, Mode: 0o644, Content: []byte(content)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			n.boot(boot.Options{}).joins().fails().happens("early", "network", "online", "nodeup-start")
+		}
+	})
+}
+
+// A hook of phase post-kubelet waits until the kubelet answers, which takes longer than its start.
+func TestPostKubeletWaitsForAnAnswer(t *testing.T) {
+	onSuites(t, func(t *testing.T, suite string) {
+		n := newNode(t, suite, userData(t, parts(t, spec("answer", `
+- name: slow-kubelet
+  dropIns:
+  - {unit: kubelet.service, content: "[Service]\nEnvironment=ANSWERS_AFTER=4\n"}
+- {name: late, phase: post-kubelet, run: every-boot, script: "#!/bin/sh\n/trial/bin/event late"}
+`))...))
+		for range 2 {
+			n.boot(boot.Options{}).joins().fails().happens("kubelet-start", "kubelet-answers", "late")
+		}
+	})
+}
+
 // A hook that fails when the kubelet runs holds nothing back: it is tried as often as it says, and its status says why.
 func TestAHookBehindTheKubeletFails(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
@@ -105,7 +151,8 @@ func TestAHookBehindTheKubeletFails(t *testing.T) {
 	})
 }
 
-// kops' recipe sets TimeoutSec=infinity: systemd ends what starts for longer than 90 s (DefaultTimeoutStartSec=).
+// kops' recipe sets TimeoutSec=infinity for long installations. 90 s is what systemd gives most units to start in
+// (DefaultTimeoutStartSec=).
 func TestAHookMayTakeLongerThanSystemdWaits(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, parts(t, spec("slow", `

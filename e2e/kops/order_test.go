@@ -85,6 +85,7 @@ const allPhases = network + `
 - name: joined
   phase: post-kubelet
   run: every-boot
+  attempts: 1
   script: |
     #!/bin/sh
     /trial/bin/event "$KOPSHOOK_OPERATION with a kubelet: $KOPSHOOK_API_ENDPOINT"

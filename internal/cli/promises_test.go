@@ -31,12 +31,15 @@ func TestPromisesNameTestsThatExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, systems, _ := strings.Cut(string(page), "\n## ")
-	rows := 0
+	rows, besides := 0, false
 	for line := range strings.Lines(systems) {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---") || strings.HasPrefix(line, "| promised |") {
+		besides = besides || strings.HasPrefix(line, "## What compare.md says besides")
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---") || strings.HasPrefix(line, "| promised |") || strings.HasPrefix(line, "| said |") {
 			continue
 		}
-		rows++
+		if !besides {
+			rows++
+		}
 		named := regexp.MustCompile("`(Test\\w+)(?:/(\\w+))?`").FindAllStringSubmatch(line, -1)
 		if len(named) == 0 {
 			t.Errorf("names no test: %s", line)
