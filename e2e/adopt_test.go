@@ -109,8 +109,14 @@ func TestAdoptedDocumentedRecipe(t *testing.T) {
 	adopted := adoptParts(t, []kops.UserData{cloudConfig("custom-install-sequence.txt", documentedRecipe)})
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, adopted...))
-		for range 2 {
+		if err := n.SetNodeup(boot.Nodeup{Script: "if mv /var/cache/kubernetes-install/nodeup_script_launch_done /root/mark; then /trial/bin/event marked; fi"}); err != nil {
+			t.Fatal(err)
+		}
+		for number := range 2 {
 			r := n.boot(boot.Options{}).joins().happens("log-time", "nodeup-start", "nodeup-end")
+			if got := r.Timeline.Count("marked"); got != number {
+				t.Errorf("boot %d: nodeup found the mark of %d runs, want %d", number+1, got, number)
+			}
 			r.ordered("log-time", "kubelet-start")
 			n.hasFile("/var/cache/kubernetes-install/nodeup_script_launch_done", nil, 0o644, 0, 0)
 			if _, err := n.ReadFile("/root/output.txt"); err != nil {

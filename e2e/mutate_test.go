@@ -110,6 +110,11 @@ var mutations = []struct {
 		tests: "TestHooksWaitForTheNetwork",
 	},
 	{
+		name: "short", why: "systemd ends a hook that takes longer than 90 s",
+		part: "kopshook-", pattern: `TimeoutStartSec=\d+`, with: "TimeoutStartSec=90",
+		tests: "TestAHookMayTakeLongerThanSystemdWaits", slow: true,
+	},
+	{
 		name: "no-answer", why: "hooks behind the kubelet do not wait until it answers",
 		part: "-kubelet", pattern: `(?s)until \{.*?done\n`, with: "",
 		tests: "TestPostKubeletWaitsForAnAnswer",
