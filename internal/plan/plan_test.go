@@ -178,12 +178,14 @@ func TestGroupsShareHooksButNotOverrides(t *testing.T) {
 type plainText struct{}
 
 func (plainText) Load(context.Context, source.Ref) ([]source.File, error) {
-	return []source.File{{Name: "README.md", Content: []byte("# read me\n")}, {Name: "tool", Content: []byte("\x7fELF\x00")}}, nil
+	return []source.File{{Name: "README.md", Content: []byte("# read me\n")}, {Name: "tool", Content: []byte("\x7fELF\x00")},
+		{Name: "windows", Content: []byte("#!/bin/sh\r\ntrue\r\n")}, {Name: "later", Content: []byte("#!/bin/sh\ntrue\r\n")}}, nil
 }
 
 func TestSourcesWithoutAnInterpreterAreRefused(t *testing.T) {
 	_, said := planned(t, []string{spec("one", "{}", "[{name: a, source: scripts}]")}, []string{groupOf("n1", "Node", "")}, plainText{})
-	want := []string{`hooks0.yaml:6:29: error: "README.md" of source "scripts" is not a script: its first two bytes are not #!`}
+	want := []string{`hooks0.yaml:6:29: error: "README.md" of source "scripts" is not a script: its first two bytes are not #!`,
+		`hooks0.yaml:6:29: error: the first line of "windows" of source "scripts" ends with a carriage return: no kernel finds that interpreter`}
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Error(diff)
 	}
