@@ -149,7 +149,7 @@ func (o *Options) check(r *report.Report) {
 	if len(validation.IsDNS1123Subdomain(o.PriorityClass)) > 0 {
 		bad("name an existing PriorityClass, such as system-node-critical", "%q cannot be the name of a PriorityClass", o.PriorityClass)
 	}
-	if !regexp.MustCompile(`^([1-9][0-9]*|[1-9][0-9]?%|100%)$`).MatchString(o.MaxUnavailable) {
+	if !regexp.MustCompile(`^([1-9][0-9]{0,8}|[1-9][0-9]?%|100%)$`).MatchString(o.MaxUnavailable) {
 		bad("write a number such as 1, or a percentage such as 10%", "max-unavailable is %q", o.MaxUnavailable)
 	}
 	if o.MinReady < 0 || o.MinReady%time.Second != 0 || o.MinReady > 24*time.Hour {

@@ -77,6 +77,15 @@ func TestRolloutOptions(t *testing.T) {
 	if err := yaml.Unmarshal(files[1].Content, &doc); err != nil || doc.Spec.Addons[0].NeedsRollingUpdate != "workers" {
 		t.Errorf("%v %+v", err, doc)
 	}
+	if got := set(Options{MaxUnavailable: "999999999"}).UpdateStrategy.RollingUpdate.MaxUnavailable.IntValue(); got != 999999999 {
+		t.Errorf("maxUnavailable %d", got)
+	}
+	for _, tooLarge := range []string{"3000000000", "99999999999999999999"} { // for an int32, for an int
+		_, r := try(t, Input{Options: Options{MaxUnavailable: tooLarge}}, s)
+		if diff := cmp.Diff([]string{`: error: max-unavailable is "` + tooLarge + `" [write a number such as 1, or a percentage such as 10%]`}, findings(r)); diff != "" {
+			t.Error(diff)
+		}
+	}
 	_, r := try(t, Input{Options: Options{MinReady: -1, RollNodes: "masters"}}, s)
 	if diff := cmp.Diff([]string{`: error: min-ready is -1ns [write a duration such as 5m, up to 24h]`,
 		`: error: needs-rolling-update is "masters" [choose control-plane, workers or all]`}, findings(r)); diff != "" {
