@@ -121,7 +121,8 @@ func contradict(a, b corev1.NodeSelectorTerm) bool {
 			missing := slices.ContainsFunc(x.Values, func(v string) bool { return !slices.Contains(y.Values, v) })
 			switch {
 			case x.Operator == corev1.NodeSelectorOpIn && y.Operator == corev1.NodeSelectorOpIn && !shares,
-				x.Operator == corev1.NodeSelectorOpIn && y.Operator == corev1.NodeSelectorOpNotIn && !missing:
+				x.Operator == corev1.NodeSelectorOpIn && y.Operator == corev1.NodeSelectorOpNotIn && !missing,
+				x.Operator == corev1.NodeSelectorOpExists && y.Operator == corev1.NodeSelectorOpDoesNotExist:
 				return true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"slices"
@@ -33,7 +34,10 @@ type Change struct {
 	Clears []string // hooks that go from the nodes; of Removed, what stays on them
 	Undoes []string // those of them that take back what they did; of Removed, that do not, since nobody is left to run it
 	Known  []string // of New: hooks that other pods ran, which are not run again where they are done
+	Booted []string // hooks that now run at every boot, and run where the node has booted again since they ran
 	AtOnce string   // pods at a time: "10%", "3"; "" when somebody has to delete them
+	Gains  []string // hooks that run on nodes that the DaemonSet did not have, on all of them at once
+	Loses  []string // hooks that nobody takes back and clears on nodes that it does not have any more
 }
 
 // Plan is what applying an addon does.
@@ -62,18 +66,12 @@ func (a *Addon) Compare(before []byte) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{}
-	var had, has []hookLine
-	for _, s := range old {
-		had = append(had, linesOf(s)...)
-	}
-	for _, s := range sets {
-		has = append(has, linesOf(s)...)
-	}
 	for _, s := range sets {
 		i := slices.IndexFunc(old, func(o *appsv1.DaemonSet) bool { return o.Name == s.Name })
 		c := Change{Name: s.Name, Kind: New, AtOnce: atOnce(s)}
 		switch {
 		case i < 0:
+			had := linesNear(s, old)
 			for _, l := range linesOf(s) {
 				if slices.ContainsFunc(had, func(o hookLine) bool { return o.name == l.name && o.sum == l.sum }) {
 					c.Known = append(c.Known, l.name)
@@ -87,9 +85,15 @@ func (a *Addon) Compare(before []byte) (*Plan, error) {
 		case reflect.DeepEqual(old[i].Spec.Template, s.Spec.Template):
 			c.Kind = Settings
 		default:
-			c.Runs, c.Clears, c.Undoes = differences(linesOf(old[i]), linesOf(s))
-			if c.Kind = Restarts; len(c.Runs) > 0 {
+			c.Runs, c.Booted, c.Clears, c.Undoes = differences(linesOf(old[i]), linesOf(s))
+			if c.Kind = Restarts; len(c.Runs)+len(c.Booted) > 0 {
 				c.Kind = Runs
+			}
+			if !within(termsOf(s), termsOf(old[i])) {
+				c.Gains = namesOf(linesOf(s))
+			}
+			if !within(termsOf(old[i]), termsOf(s)) {
+				c.Loses = namesOf(linesOf(old[i]))
 			}
 		}
 		p.Changes = append(p.Changes, c)
@@ -99,6 +103,7 @@ func (a *Addon) Compare(before []byte) (*Plan, error) {
 			continue
 		}
 		c := Change{Name: o.Name, Kind: Removed}
+		has := linesNear(o, sets)
 		for _, l := range linesOf(o) {
 			if !slices.ContainsFunc(has, func(n hookLine) bool { return n.name == l.name }) {
 				c.Clears = append(c.Clears, l.name)
@@ -111,7 +116,7 @@ func (a *Addon) Compare(before []byte) (*Plan, error) {
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		for _, list := range []*[]string{&c.Runs, &c.Known, &c.Clears, &c.Undoes} {
+		for _, list := range []*[]string{&c.Runs, &c.Known, &c.Booted, &c.Clears, &c.Undoes, &c.Gains, &c.Loses} {
 			slices.Sort(*list)
 			*list = slices.Compact(*list)
 		}
@@ -134,6 +139,9 @@ func daemonSetsOf(manifest []byte) ([]*appsv1.DaemonSet, error) {
 			return nil, err
 		}
 		if set.Kind == "DaemonSet" {
+			if len(set.Spec.Template.Spec.Containers) == 0 {
+				return nil, fmt.Errorf("DaemonSet %q has no container", set.Name)
+			}
 			out = append(out, set)
 		}
 	}
@@ -142,7 +150,7 @@ func daemonSetsOf(manifest []byte) ([]*appsv1.DaemonSet, error) {
 // hookLine is an argument of run.sh, as far as it says what runs and where.
 type hookLine struct {
 	name, sum    string
-	undo         bool
+	undo, boots  bool // boots: it runs at every boot
 	only, except []string
 }
 
@@ -162,6 +170,8 @@ func linesOf(set *appsv1.DaemonSet) []hookLine {
 				l.name = value
 			case "sum":
 				l.sum = value
+			case "run":
+				l.boots = value == "every-boot"
 			case "undo":
 				l.undo = true
 			case "only":
@@ -177,9 +187,9 @@ func linesOf(set *appsv1.DaemonSet) []hookLine {
 	return out
 }
 
-// differences returns the hooks that run since what they are has changed, those that are no more, and which of these take back
-// what they did.
-func differences(old, now []hookLine) (runs, clears, undoes []string) {
+// differences returns the hooks that run since what they are has changed, those that run at every boot from now on, those that
+// are no more, and which of these take back what they did.
+func differences(old, now []hookLine) (runs, booted, clears, undoes []string) {
 	groups := []string{""}
 	var names []string
 	for _, l := range slices.Concat(old, now) {
@@ -198,10 +208,13 @@ func differences(old, now []hookLine) (runs, clears, undoes []string) {
 		return hookLine{}
 	}
 	for _, name := range slices.Compact(names) {
-		var run, gone, undone []string
+		var run, boot, gone, undone []string
 		for _, g := range groups {
 			switch was, is := at(old, name, g), at(now, name, g); {
 			case was.sum == is.sum:
+				if is.boots && !was.boots {
+					boot = append(boot, g)
+				}
 			case is.sum == "":
 				gone = append(gone, g)
 				if was.undo {
@@ -214,6 +227,9 @@ func differences(old, now []hookLine) (runs, clears, undoes []string) {
 		if len(run) > 0 {
 			runs = append(runs, name+where(run, groups))
 		}
+		if len(boot) > 0 {
+			booted = append(booted, name+where(boot, groups))
+		}
 		if len(gone) > 0 {
 			clears = append(clears, name+where(gone, groups))
 		}
@@ -221,7 +237,7 @@ func differences(old, now []hookLine) (runs, clears, undoes []string) {
 			undoes = append(undoes, name+where(undone, groups))
 		}
 	}
-	return runs, clears, undoes
+	return runs, booted, clears, undoes
 }
 
 // where says which of all instance groups these are: "" for all, " on a, b", " but not on c".

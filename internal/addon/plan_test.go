@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 )
 
 func TestPlanSaysWhatApplyingDoes(t *testing.T) {
-	groups := []Group{group("a", "Node"), group("gpu", "Node")}
+	groups := []Group{group("a", "Node"), group("cp", "ControlPlane"), group("gpu", "Node")}
 	in := func(o Options) Input { return Input{Groups: groups, Options: o} }
 	s := func(name, hooks string) string { return spec(name, "{roles: [Node]}", hooks) }
 	const undo = ", undo: \"true\""
@@ -50,7 +51,29 @@ func TestPlanSaysWhatApplyingDoes(t *testing.T) {
 		"how it rolls":     {[]string{base}, []string{base}, Options{MaxUnavailable: "1"}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Settings, AtOnce: "1"}}}},
 		"by hand":          {[]string{base}, []string{s("s", hook("h", "2", "")+hook("i", "1", ""))}, Options{OnDelete: true}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"h"}}}}},
 		"the status":       {[]string{base}, []string{base}, Options{Status: true}, Plan{Unchanged: 1, Changes: []Change{{Name: "kopshook-status", Kind: New, AtOnce: "10%"}}}},
-		"something else":   {[]string{base}, []string{base}, Options{Name: "kopshook", PriorityClass: "x"}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, AtOnce: "10%"}}}},
+		"a wider selector": {[]string{spec("s", "{names: [a]}", hook("h", "1", ""))}, []string{spec("s", "{names: [a, gpu]}", hook("h", "1", ""))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, Gains: []string{"h"}, AtOnce: "10%"}}}},
+		"a narrower selector": {[]string{spec("s", "{excludeNames: [b], roles: [Node]}", hook("h", "1", undo))}, []string{spec("s", "{excludeNames: [b, gpu], roles: [Node]}", hook("h", "1", undo))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, Loses: []string{"h"}, AtOnce: "10%"}}}},
+		"another selector": {[]string{spec("s", "{names: [a]}", hook("h", "1", ""))}, []string{spec("s", "{names: [gpu]}", hook("i", "1", ""))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Runs: []string{"i"}, Clears: []string{"h"}, Gains: []string{"i"}, Loses: []string{"h"}, AtOnce: "10%"}}}},
+		"a role less": {[]string{spec("s", "{roles: [Node, ControlPlane]}", hook("h", "1", undo))}, []string{spec("s", "{roles: [Node]}", hook("h", "1", undo))}, Options{},
+			Plan{Unchanged: 1, Changes: []Change{{Name: "kopshook-s-control-plane", Kind: Removed, Clears: []string{"h"}, Undoes: []string{"h"}}}}},
+		"a role more": {[]string{spec("s", "{roles: [Node]}", hook("h", "1", ""))}, []string{spec("s", "{roles: [Node, ControlPlane]}", hook("h", "1", ""))}, Options{},
+			Plan{Unchanged: 1, Changes: []Change{{Name: "kopshook-s-control-plane", Kind: New, Runs: []string{"h"}, AtOnce: "10%"}}}},
+		"one role of all": {[]string{spec("s", "{}", hook("h", "1", ""))}, []string{spec("s", "{roles: [Node]}", hook("h", "1", ""))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, Loses: []string{"h"}, AtOnce: "10%"}, {Name: "kopshook-s-control-plane", Kind: Removed, Clears: []string{"h"}}}}},
+		"at every boot": {[]string{base}, []string{s("s", hook("h", "1", ", run: every-boot")+hook("i", "1", ""))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Runs, Booted: []string{"h"}, AtOnce: "10%"}}}},
+		"still at every boot": {[]string{s("s", hook("h", "1", ", run: every-boot"))}, []string{s("s", hook("h", "1", ", run: every-boot, attempts: 9"))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, AtOnce: "10%"}}}},
+		"a spec that moves to other nodes": {[]string{spec("s", "{roles: [ControlPlane]}", hook("h", "1", ""))},
+			[]string{spec("t", "{}", hook("h", "1", "")) + "\n  overrides:\n  - {selector: {roles: [ControlPlane]}, hooks: {h: {enabled: false}}}\n"}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s-control-plane", Kind: Removed, Clears: []string{"h"}},
+				{Name: "kopshook-t", Kind: New, Runs: []string{"h"}, AtOnce: "10%"}, {Name: "kopshook-t-control-plane", Kind: New, AtOnce: "10%"}}}},
+		"at every boot no more": {[]string{s("s", hook("h", "1", ", run: every-boot"))}, []string{s("s", hook("h", "1", ""))}, Options{},
+			Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, AtOnce: "10%"}}}},
+		"something else": {[]string{base}, []string{base}, Options{Name: "kopshook", PriorityClass: "x"}, Plan{Changes: []Change{{Name: "kopshook-s", Kind: Restarts, AtOnce: "10%"}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before []byte
@@ -70,7 +93,30 @@ func TestPlanSaysWhatApplyingDoes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := build(t, in(Options{}), base).Compare([]byte("kind: DaemonSet\nspec: [x\n")); err == nil {
-		t.Error("a manifest that is none can be compared with")
+	for _, bad := range []string{"kind: DaemonSet\nspec: [x\n", "kind: DaemonSet\nmetadata: {name: x}\n"} {
+		if _, err := build(t, in(Options{}), base).Compare([]byte(bad)); err == nil {
+			t.Errorf("can be compared with %q", bad)
+		}
+	}
+}
+
+func TestNodesWithinOthers(t *testing.T) {
+	one, two := term(in("g", []string{"a"})), term(in("g", []string{"a", "b"}))
+	for name, c := range map[string]struct {
+		some, all []corev1.NodeSelectorTerm
+		want      bool
+	}{
+		"every node of every node": {nil, nil, true},
+		"some of every node":       {one, nil, true},
+		"every node of some":       {nil, one, false},
+		"fewer values":             {one, two, true},
+		"more values":              {two, one, false},
+		"another label":            {one, term(in("h", []string{"a"})), false},
+		"one term of two":          {one, append(term(in("h", []string{"a"})), one...), true},
+		"two terms of one":         {append(term(in("h", []string{"a"})), one...), one, false},
+	} {
+		if got := within(c.some, c.all); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -148,6 +148,7 @@ func happens(c addon.Change) string {
 		add("has, where it is not done:", c.Known)
 	case addon.Runs:
 		add("runs again:", c.Runs)
+		add("runs where the node booted again since it ran:", c.Booted)
 		add("undoes", c.Undoes)
 		add("clears", c.Clears)
 	case addon.Restarts:
@@ -161,6 +162,8 @@ func happens(c addon.Change) string {
 	case addon.Settings:
 		s = append(s, "later rollouts go otherwise, no pod restarts")
 	}
+	add("nodes that it did not have get a pod at once, which runs", c.Gains)
+	add("on nodes that it leaves, nobody undoes or clears", c.Loses)
 	return strings.Join(s, "; ")
 }
 
