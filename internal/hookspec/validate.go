@@ -222,6 +222,9 @@ func (d *decoder) checkOverride(p, name string, o Hook) {
 	}
 	if base == nil {
 		remedy := "the hooks of this spec are " + strict.Enumerate(names, "and")
+		if len(names) == 0 {
+			remedy = "add the hook to spec.hooks, or remove the override"
+		}
 		if near := report.Nearest(name, names); near != "" {
 			remedy = "did you mean `" + near + "`?"
 		}
