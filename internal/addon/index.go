@@ -1,11 +1,14 @@
 package addon
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 )
 
@@ -173,6 +176,21 @@ func ReadIndex(data []byte) (Index, error) {
 	}
 	if i.Kind != "Addons" || i.Metadata.Name == "" {
 		return Index{}, fmt.Errorf("its kind is %q, not Addons", i.Kind)
+	}
+	// a reader takes the first document alone, and writing would lose the others
+	docs := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for n := 0; ; {
+		doc, err := docs.Read()
+		if err != nil {
+			break
+		}
+		var content any
+		if err := yaml.Unmarshal(doc, &content); err != nil || content != nil {
+			n++
+		}
+		if n > 1 {
+			return Index{}, errors.New("it has more than one document")
+		}
 	}
 	out := Index{Name: i.Metadata.Name}
 	for _, e := range i.Spec.Addons {

@@ -54,6 +54,26 @@ spec:
 	}
 }
 
+func TestAnIndexIsOneDocument(t *testing.T) {
+	const one = "kind: Addons\nmetadata: {name: a}\n"
+	for index, want := range map[string]string{
+		one:                            "",
+		"---\n# ours\n---\n" + one:     "its kind is \"\", not Addons",
+		"# ours\n---\n" + one:          "",
+		"---\n" + one + "---\n# end\n": "",
+		one + "---\n" + one:            "it has more than one document",
+		one + "---\n[x\n":              "it has more than one document",
+	} {
+		got := ""
+		if _, err := ReadIndex([]byte(index)); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%q: %q, not %q", index, got, want)
+		}
+	}
+}
+
 func TestRolloutOptions(t *testing.T) {
 	s := spec("s", "{roles: [Node]}", one("a"))
 	set := func(o Options) appsv1.DaemonSetSpec {

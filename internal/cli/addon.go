@@ -230,7 +230,7 @@ func indexIn(root *os.Root, dir, name string) ([]byte, addon.Index, error) {
 }
 
 // writeAddon writes the files, which come in the order of their writing, and removes those that an earlier run wrote
-// and this one did not: they are known by name.
+// and this one did not, also half written ones of a run that was killed: they are known by name.
 func writeAddon(dir string, a *addon.Addon) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fileError(dir, err)
@@ -261,7 +261,8 @@ func writeAddon(dir string, a *addon.Addon) error {
 		}
 		written = append(written, f.Name)
 	}
-	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(a.Name) + `-([0-9a-f]{12}\.yaml|dashboard\.json|(prometheus|readiness)\.yaml)$`)
+	name := regexp.QuoteMeta(a.Name) + `-([0-9a-f]{12}\.yaml|dashboard\.json|(prometheus|readiness)\.yaml)`
+	ours := regexp.MustCompile(`^(` + name + `|\.` + name + `\.tmp)$`)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fileError(dir, err)
