@@ -9,12 +9,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/agext/levenshtein"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/kops/pkg/apis/kops"
 	"k8s.io/kops/pkg/kopscodecs"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 const kopsGroup = "kops.k8s.io"
@@ -43,7 +44,7 @@ func kopsKind(d Document) (schema.GroupVersionKind, *Error) {
 	}
 	if !kopscodecs.Scheme.Recognizes(gvk) {
 		e := &Error{Path: "kind", Message: fmt.Sprintf("kops has no kind %q", d.Kind)}
-		if near := nearest(d.Kind, []string{"InstanceGroup", "Cluster", "SSHCredential", "Keyset"}); near != "" {
+		if near := report.Nearest(d.Kind, []string{"InstanceGroup", "Cluster", "SSHCredential", "Keyset"}); near != "" {
 			e.Remedy = fmt.Sprintf("did you mean %q?", near)
 		}
 		return gvk, e
@@ -181,26 +182,8 @@ func (g *Group) badRole() {
 		return
 	}
 	remedy := "use one of " + strings.Join(roles, ", ")
-	if near := nearest(g.Role, roles); near != "" {
+	if near := report.Nearest(g.Role, roles); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", near)
 	}
 	g.fail(g.errorf(path, remedy, "kops has no role %q", g.Role))
-}
-
-// nearest returns the name that somebody probably meant, or "".
-func nearest(name string, names []string) string {
-	best, found := 3, ""
-	if len(name) < 6 {
-		best = 2
-	}
-	for _, n := range names {
-		d := levenshtein.Distance(name, n, nil)
-		if strings.EqualFold(name, n) {
-			d = 0
-		}
-		if d < best {
-			best, found = d, n
-		}
-	}
-	return found
 }

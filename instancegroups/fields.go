@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/kops/pkg/apis/kops/v1alpha2"
 	"k8s.io/kops/pkg/apis/kops/v1alpha3"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // addStrictErrors turns what kops' strict decoder says into errors and warnings. kops decodes leniently: it drops
@@ -29,7 +31,7 @@ func (g *Group) addStrictErrors(version string, errs []error) {
 			g.fail(g.errorf(path, "remove one of the two", "the field %q is there twice", name))
 			continue
 		}
-		if near := nearest(name, fieldNames(t, path[:len(path)-1])); near != "" {
+		if near := report.Nearest(name, fieldNames(t, path[:len(path)-1])); near != "" {
 			g.fail(g.errorf(path, fmt.Sprintf("did you mean %q?", near), "kops has no field %q here and would drop it", name))
 			continue
 		}

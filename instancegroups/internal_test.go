@@ -189,23 +189,3 @@ func FuzzParseJSON(f *testing.F) {
 		}
 	})
 }
-
-func TestNearest(t *testing.T) {
-	for _, c := range []struct{ name, want string }{
-		{"NODE", "Node"},  // kops' words are told by their letters' case
-		{"Nodes", "Node"}, // one letter off
-		{"Noode", "Node"}, // a short name
-		{"Nxyz", ""},      // three letters off
-		{"Noxy", ""},      // two letters of a short name are too many
-		{"Nodexy", "Node"},
-		{"ControlPlan", "ControlPlane"},
-		{"ControlPl", ""}, // three letters of a long name are too many
-		{"ControlPla", "ControlPlane"},
-		{"APIServr", "APIServer"},
-		{"Bode", "Node"}, // the first of two that are as near
-	} {
-		if got := nearest(c.name, []string{"Node", "Mode", "ControlPlane", "APIServer"}); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
-	}
-}
