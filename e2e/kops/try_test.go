@@ -35,6 +35,12 @@ spec:
 // try runs `kopshook try --kops` with a spec of hooks.
 func try(t *testing.T, hooks string, options ...string) (code int, out, errs string) {
 	t.Helper()
+	return tryWith(t, "", hooks, options...)
+}
+
+// tryWith is try with text on standard input.
+func tryWith(t *testing.T, stdin, hooks string, options ...string) (code int, out, errs string) {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"ig.yaml": theirs, "hooks.yaml": replace(spec(hooks), `"@"`, "theirs")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -43,7 +49,7 @@ func try(t *testing.T, hooks string, options ...string) (code int, out, errs str
 	}
 	args := slices.Concat([]string{"kopshook", "try", "--kops", os.Getenv("KOPSHOOK_PROGRAMS"), "-f", filepath.Join(dir, "hooks.yaml")}, options, []string{filepath.Join(dir, "ig.yaml")})
 	var stdout, stderr bytes.Buffer
-	code = cli.Run(context.Background(), args, strings.NewReader(""), &stdout, &stderr)
+	code = cli.Run(context.Background(), args, strings.NewReader(stdin), &stdout, &stderr)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("exit code %d\n%s%s", code, &stdout, &stderr)
@@ -114,6 +120,14 @@ func TestTry(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("it does not say %q", want)
 			}
+		}
+	})
+	t.Run("a node that is let in from its shell", func(t *testing.T) {
+		t.Parallel()
+		const wayOut = "touch /etc/license\nsystemctl restart kops-configuration\nexit\n"
+		code, out, _ := tryWith(t, wayOut, replace(license, "PHASE", "pre-kubelet"), "--boots", "1", "--shell")
+		if code != 0 || !strings.Contains(out, "the node has not joined: this is a shell in it") || !strings.Contains(out, "1 of 1 boot joined") {
+			t.Errorf("exit code %d, want 0 and a node that joined after the shell", code)
 		}
 	})
 }

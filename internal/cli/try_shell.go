@@ -58,6 +58,9 @@ func (t *trial) withShell(until func(context.Context), last bool) func(context.C
 		if err := t.machine.Shell(ctx, t.c.App.Reader, t.shell.out.w, t.c.App.ErrWriter); err != nil && !errors.Is(err, context.Canceled) {
 			t.shell.err = err
 		}
+		if t.real != nil && until != nil {
+			until(ctx) // what was done in the shell may have let the node join
+		}
 	}
 }
 
