@@ -78,12 +78,18 @@ says() { # POD TEXT, within two minutes
   done
   echo "$1 does NOT say $2"
 }
-stop() { # POD, as when it is deleted
-  runc kill "$1" TERM
-  for _ in $(seq 100); do [ "$(runc state "$1" 2> /dev/null | grep -c '"running"')" = 1 ] || break; sleep 0.1; done
-  runc kill --all "$1" KILL 2> /dev/null
-  runc delete --force "$1"
-  echo "$1 stopped"
+stop() { # POD, as when it is deleted, within a minute; runc run may still be taking the control group away itself
+  {
+    runc kill "$1" TERM
+    for _ in $(seq 100); do [ "$(runc state "$1" | grep -c '"running"')" = 1 ] || break; sleep 0.1; done
+    runc kill --all "$1" KILL
+    for _ in $(seq 100); do
+      runc state "$1" || break
+      runc delete --force "$1"
+      sleep 0.5
+    done
+  } > "/trial/out/$1.stop.txt" 2>&1
+  if runc state "$1" > /dev/null 2>&1; then echo "$1 NOT stopped"; else echo "$1 stopped"; fi
 }
 `
 
