@@ -81,7 +81,7 @@ func switchedOff(hooks []adopt.Hook) []string {
 // summarize says what became of each part, and what is the same.
 func (g *adoption) summarize() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "instance group %q:\n", g.label)
+	fmt.Fprintf(&b, "instance group %s:\n", report.Clean(strconv.Quote(g.label)))
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for i, p := range g.Parts {
 		var hooks []string
@@ -99,7 +99,7 @@ func (g *adoption) summarize() string {
 		if !slices.Contains(g.Taken, i) {
 			hooks = []string{"stays"}
 		}
-		fmt.Fprintf(t, "  %q\t%s\n", p.Name, strings.Join(hooks, ", "))
+		fmt.Fprintf(t, "  %s\t%s\n", report.Clean(strconv.Quote(p.Name)), strings.Join(hooks, ", "))
 	}
 	t.Flush() // it cannot fail
 	fmt.Fprintf(&b, "  the same by the model: %s", g.proof.Same())

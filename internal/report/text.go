@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -158,7 +159,7 @@ func cells(runes []rune) int {
 
 // OneLine is what Text prints of somebody's words where there is room for one line.
 func OneLine(s string) string {
-	return strings.ReplaceAll(Clean(s), "\n    ", string(utf8.RuneError))
+	return Clean(strings.ReplaceAll(s, "\n", string(utf8.RuneError)))
 }
 
 // Cut is at most so many characters of somebody's words.
@@ -169,8 +170,12 @@ func Cut(s string, most int) string {
 	return s
 }
 
-// Clean keeps what would control the terminal or turn the direction of its text out of somebody's words. Line feeds
-// become lines that are indented, so that no input can make up a finding.
+// command is what a CI system takes for a command in a log: GitHub's "::NAME" behind any white space at the start of a
+// line (actions/runner, src/Runner.Common/ActionCommand.cs), and its and Azure's "##[NAME" and "##vso[NAME" anywhere.
+var command = regexp.MustCompile(`(?m)^([\s\pZ]*):(:)|(##)((?:vso)?\[)`)
+
+// Clean keeps what would control the terminal or a CI system, or turn the direction of its text, out of somebody's words.
+// Line feeds become lines that are indented, so that no input can make up a finding.
 func Clean(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -183,7 +188,10 @@ func Clean(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return b.String()
+	if s = b.String(); strings.Contains(s, "::") || strings.Contains(s, "##") {
+		s = command.ReplaceAllString(s, "$1$3"+string(utf8.RuneError)+"$2$4")
+	}
+	return s
 }
 
 // Visible is a text of many lines for a terminal: what would control it, or turn the direction of its text, is shown as

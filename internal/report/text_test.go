@@ -102,6 +102,23 @@ func TestNoInputControlsTheTerminalOrMakesUpFindings(t *testing.T) {
 	}
 }
 
+// A log of CI is read by the system that keeps it: white space before a command does not matter to it.
+func TestNoInputGivesCommandsToCI(t *testing.T) {
+	for in, want := range map[string]string{
+		"::error::x":                   "\ufffd:error::x",
+		"a\n::error::x\n\u3000 ::y::z": "a\n    \ufffd:error::x\n    \u3000 \ufffd:y::z",
+		"a ##[error]b ##vso[task.x]c":  "a ##\ufffd[error]b ##\ufffdvso[task.x]c",
+		"a::b, # [c], ## d, [::1]:443": "a::b, # [c], ## d, [::1]:443",
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+	if got, want := OneLine("a\n::b::c"), "a\ufffd::b::c"; got != want {
+		t.Errorf("on one line it is %q, want %q", got, want)
+	}
+}
+
 func TestSortAndRepetitions(t *testing.T) {
 	at := func(file string, line, col int, msg string) Finding {
 		return Finding{Position: Position{File: file, Line: line, Col: col}, Message: msg}
