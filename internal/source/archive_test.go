@@ -183,6 +183,8 @@ func TestBadArchives(t *testing.T) {
 		"an absolute name":          {[]entry{{"/etc/cron.d/x", "x", 0}}, "error: it holds an entry called \"/etc/cron.d/x\"\n" + elsewhere, ""},
 		"a name with backslashes":   {[]entry{{`..\..\x`, "x", 0}}, "error: it holds an entry called \"..\\\\..\\\\x\"\n" + elsewhere, ""},
 		"a name with a line break":  {[]entry{{"a\nb", "x", 0}}, "error: it holds an entry called \"a\\nb\"\n" + elsewhere, ""},
+		"folders without an end":    {[]entry{{strings.Repeat("a/", 1<<17) + "x", "x", 0}}, "error: it holds an entry called \"" + strings.Repeat("a/", 200) + "...\"\n" + elsewhere, "tar"},
+		"a link without an end":     {[]entry{{"a", strings.Repeat("a/../", 1<<17) + "b", tar.TypeSymlink}, {"b", "b", 0}}, "error: \"a\" is a link that leads nowhere\n", "tar"},
 		"a link that leaves it":     {[]entry{{"a", "../../etc/passwd", tar.TypeSymlink}}, "error: \"a\" leads out of it\n" + inside, ""},
 		"an absolute link":          {[]entry{{"a", "/etc/passwd", tar.TypeSymlink}}, "error: \"a\" leads out of it, to /etc/passwd\n" + inside, ""},
 		"a hard link that leaves":   {[]entry{{"a", "../../etc/passwd", tar.TypeLink}}, "error: \"a\" leads out of it\n" + inside, "tar"},

@@ -74,10 +74,14 @@ func (t *tree) add(name string, n node) error {
 	return nil
 }
 
+// maxPath bounds names and links, as Linux does (PATH_MAX). An archive of a few hundred bytes can name a million folders in
+// each other, and whoever goes through them one by one does not come to an end.
+const maxPath = 4096
+
 // isPlain says whether a name is UTF-8 without characters that control how it is shown, and no longer than file systems
 // take it: it is printed, written into tree listings, and becomes that of a file (NAME_MAX).
 func isPlain(name string) bool {
-	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) &&
+	return len(name) < maxPath && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) &&
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > 255 })
 }
 
@@ -115,6 +119,9 @@ func (t *tree) resolve(p string) (string, node, error) {
 			continue
 		}
 		if links++; links > maxLinks {
+			return "", node{}, report.Hint("", "%q is a link that leads nowhere", p)
+		}
+		if len(n.target) >= maxPath {
 			return "", node{}, report.Hint("", "%q is a link that leads nowhere", p)
 		}
 		if path.IsAbs(n.target) {
@@ -187,6 +194,9 @@ func (t *tree) files(ctx context.Context, inner string, limits Limits) (files []
 			name := path.Base(p)
 			if p == "" || strings.HasPrefix(name, ".") || parentOf(p) != at {
 				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, false, err
 			}
 			to, n, err := t.resolve(p)
 			if err != nil {
