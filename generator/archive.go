@@ -68,9 +68,9 @@ func (h *hook) rest() (part UserData, ok bool) {
 // Archived returns the files in the content of an archive part, in the order in which they are put in place; ok says
 // whether it is one.
 func Archived(content string) (files []File, ok bool) {
-	_, rest, found := strings.Cut(content, "<< .\n")
-	encoded, _, found2 := strings.Cut(rest, "\n.\n")
-	if !found || !found2 {
+	_, rest, _ := strings.Cut(content, "<< .\n")
+	encoded, _, whole := strings.Cut(rest, "\n.\n")
+	if !whole {
 		return nil, false
 	}
 	archive, err := decodeGzip(encoded)
@@ -87,7 +87,7 @@ func listed(archive []byte) (files []File, ok bool) {
 		path, rest, _ := bytes.Cut(rest, []byte("\n"))
 		var mode uint32
 		var size int
-		if n, err := fmt.Sscanf(string(line), "%o %d", &mode, &size); n != 2 || err != nil || size < 0 || size > len(rest) {
+		if _, err := fmt.Sscanf(string(line), "%o %d", &mode, &size); err != nil || size < 0 || size > len(rest) {
 			return nil, false
 		}
 		files = append(files, File{Path: string(path), Mode: mode, Owner: "root:root", Content: rest[:size]})

@@ -194,3 +194,46 @@ func TestCloudConfigJoinsOurLists(t *testing.T) {
 		at = i
 	}
 }
+
+// The bytes of user data stay as they are: what needs no quotes has none, and escapes are the shortest that there are.
+func TestScalarsAreAsShortAsTheyMayBe(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                 `""`,
+		"/a.b_c-d/AZaz09":  "/a.b_c-d/AZaz09",
+		"z/a":              "z/a",
+		"A/a":              "A/a",
+		"Z/a":              "Z/a",
+		"a":                `"a"`, // might be a word of YAML
+		"0/a":              `"0/a"`,
+		"/a~":              `"/a~"`,
+		"/a b":             `"/a b"`,
+		"\t\r\"\\":         `"\t\r\"\\"`,
+		"\x1f ~\x7f":       `"\x1f ~\x7f"`,
+		"\u00ff\u0100":     `"\xff\u0100"`,
+		"\uffff\U00010000": `"\uffff\U00010000"`,
+	} {
+		if got := scalar(text); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// What holds more than one control character in ten is a program, which nobody reads.
+func TestTextIsWhatPeopleRead(t *testing.T) {
+	for content, want := range map[string]bool{
+		"": true, "\n\t\r": true, "a\n": true, "\xff": false,
+		"\x01": false, "\x7f": false, "12345678\x01": false, "123456789\x01": true, "12345678\x01\x7f": false, "123456789\x7f": true,
+	} {
+		if got := isText([]byte(content)); got != want {
+			t.Errorf("%q: %t", content, got)
+		}
+	}
+}
+
+func TestLinesOfBase64AreFull(t *testing.T) {
+	for n, want := range map[int]int{0: 1, 56: 1, 57: 1, 58: 2, 114: 2, 115: 3} {
+		if got := strings.Count(base64Lines(make([]byte, n)), "\n"); got != want {
+			t.Errorf("%d bytes are %d lines, want %d", n, got, want)
+		}
+	}
+}

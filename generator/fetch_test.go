@@ -72,3 +72,29 @@ func TestHelperIsThereForWhoNeedsIt(t *testing.T) {
 		t.Errorf("%v\n%s", err, baked)
 	}
 }
+
+// What nodes cannot download, and why.
+func TestAddressesThatNodesCannotDownload(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://example.com/a": "", "HTTP://example.com": "", "s3://hooks-example/a": "", "gs://hooks-example/a b": "object", "https://example.com/%41?x=~": "",
+		"https://example.com/a b": "blank", "https://example.com/\x7f": "blank", "https://example.com/\x1f": "blank", "https://example.com/caf\u00e9": "not a URL",
+		"https://example.com/\u0080": "not a URL", "https://example.com/%4": "not a URL", "https://u:p@example.com/": "password", "https:///a": "no host", "ftp://example.com/": "scheme",
+	} {
+		if wrong, _ := URLError(address); (wrong == "") != (want == "") || !strings.Contains(wrong, want) {
+			t.Errorf("%q: %q, want %q", address, wrong, want)
+		}
+	}
+}
+
+func TestArchiveURLsOfNoStoreAreRefused(t *testing.T) {
+	hooks := []Hook{newHook("x", PreNodeup, "#!/bin/sh\n")}
+	hooks[0].Archive, hooks[0].ArchiveURL = true, "ftp://example.com/a"
+	_, generated := Generate(gpuGroup, "v1", hooks)
+	_, landed := Files(gpuGroup, "v1", hooks)
+	_, packed := Archive(gpuGroup, "v1", hooks)
+	for _, err := range []error{generated, landed, packed} {
+		if err == nil || !strings.Contains(err.Error(), "ftp") {
+			t.Errorf("got %v", err)
+		}
+	}
+}

@@ -18,7 +18,7 @@ type gateEntry struct {
 }
 
 // holdsNodeup says whether the hook is one of phase pre-nodeup; those come first.
-func (e gateEntry) holdsNodeup() bool { return len(e.units) > 1 && e.units[0] == kopsConfiguration }
+func (e gateEntry) holdsNodeup() bool { return len(e.units) > 0 && e.units[0] == kopsConfiguration }
 
 // gateEntries returns a line for each hook that has a unit. hooks are in the order in which they run: each holds back
 // what waits for its phase, and its successor, so that a hook that blocks stops what follows.

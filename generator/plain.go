@@ -25,7 +25,7 @@ func Plain(p UserData) string {
 			return text
 		}
 	}
-	if p.Type != cloudConfig || !strings.Contains(p.Content, "\n  encoding: ") {
+	if p.Type != cloudConfig {
 		return p.Content
 	}
 	var b strings.Builder

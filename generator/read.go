@@ -57,7 +57,7 @@ func (c FieldChange) String() string {
 	if c.Old == c.New { // what they are is not known
 		return c.Field
 	}
-	if strings.ContainsAny(c.Old+c.New, "\n") || len(c.Old) > most || len(c.New) > most {
+	if strings.Contains(c.Old+c.New, "\n") || max(len(c.Old), len(c.New)) > most {
 		return c.Field
 	}
 	return fmt.Sprintf("%s %s -> %s", c.Field, cmp.Or(c.Old, "none"), cmp.Or(c.New, "none"))

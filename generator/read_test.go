@@ -2,6 +2,7 @@ package generator
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +100,7 @@ func TestDiffOfHooksInABucket(t *testing.T) {
 		"contents":                  {there, change(there, 0, 4), []string{"contents in the bucket"}},
 		"weight":                    {there, change(there, 7, 3), []string{"weight 0 -> 7"}},
 		"weight and contents":       {there, change(there, 7, 4), []string{"contents in the bucket", "weight 0 -> 7"}},
-		"put there, weight as well": {here, change(there, 7, 3), []string{"archiveURL in user data -> in a bucket", "weight 0 -> 7"}},
+		"put there, weight as well": {here, change(there, 499, 3), []string{"archiveURL in user data -> in a bucket", "weight 0 -> 499"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, changed(t, c.before, c.after)); diff != "" {
@@ -150,7 +151,7 @@ func TestFilesOfABucketAreComparedWhenItIsOpen(t *testing.T) {
 		if diff := cmp.Diff([][]string{wantFiles, wantFields}, [][]string{files, fields}); diff != "" {
 			t.Errorf("open is %v: %s", open, diff)
 		}
-		for _, one := range [][2]*Written{{nil, &is[1]}, {&was[1], nil}} {
+		for _, one := range [][2]*Written{{nil, &is[1]}, {&was[1], nil}, {&Written{Name: "b"}, &is[1]}, {&was[1], &Written{Name: "b"}}} {
 			if changes := FileChanges(one[0], one[1]); len(changes) > 0 != open {
 				t.Errorf("open is %v: a hook that comes or goes changes %v", open, changes)
 			}
@@ -195,5 +196,65 @@ func TestFileChangesSeeAllOfAFile(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestWeightsOfArchivedHooksAreThoseOfTheGate(t *testing.T) {
+	a, b := newHook("a", PreNodeup, "#!/bin/sh\n"), newHook("b", PreKubelet, "#!/bin/sh\n")
+	a.Weight, b.Weight = -20, 30
+	got := map[string]string{}
+	for _, w := range Read(mustGenerate(t, gpuGroup, archived([]Hook{b, a})...)) {
+		got[w.Name] = w.Field("weight")
+	}
+	if diff := cmp.Diff(map[string]string{"a": "-20", "b": "30"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A part of the user's own is no hook, whatever its name is like.
+func TestPartsOfHooksAreToldByTheirNames(t *testing.T) {
+	for part, want := range map[string]string{
+		"kopshook-500-x.yaml": "x", "kopshook-499-a-b.yaml": "a-b",
+		"my-part.yaml": "", "500-x.yaml": "", "kopshook-500-x": "", "kopshook-000-gate.sh": "", "kopshook-500.yaml": "", "": "",
+	} {
+		if _, got, ok := HookOfPart(part); got != want || ok != (want != "") {
+			t.Errorf("%q is taken for hook %q, %v", part, got, ok)
+		}
+	}
+}
+
+func TestUnitsAreReadAsTheyWereWritten(t *testing.T) {
+	program := newHook("program", PreNodeup, "\x7fELF\xff")
+	reboots := newHook("reboots", PreKubelet, "#!/bin/sh\n")
+	reboots.RebootExitCodes, reboots.OncePerImage, reboots.Continue = []int{99, 100}, true, true
+	run := func(h Hook) string {
+		switch {
+		case h.EveryBoot:
+			return "every-boot"
+		case h.OncePerImage:
+			return "once-per-image"
+		}
+		return "once-per-instance"
+	}
+	for _, h := range append(allKinds(t), program, reboots) {
+		if h.Phase == Boot {
+			continue
+		}
+		made := &hook{Hook: h, runtime: runtimeV1(t)}
+		want := Started{Name: h.Name, Phase: h.Phase, Hash: "0123456789ab", Run: run(h), OnFailure: "block", Attempts: h.Attempts, RetryDelay: h.RetryDelay, Timeout: h.AttemptTimeout()}
+		if h.Continue {
+			want.OnFailure = "continue"
+		}
+		for _, code := range h.RebootExitCodes {
+			want.RebootExitCodes = append(want.RebootExitCodes, strconv.Itoa(code))
+		}
+		got, ok := StartOf(made.unit("0123456789ab"))
+		got.command = nil
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Started{})); !ok || diff != "" {
+			t.Errorf("%s: %v %s", h.Name, ok, diff)
+		}
+	}
+	if s, ok := StartOf("[Service]\nExecStart=/bin/true\nExecStartPre=/bin/sh /opt/kopshook/bin/run x pre-nodeup h once block 3 10 1200 : /bin/true\n"); ok {
+		t.Errorf("a unit of nobody's starts %v", s)
 	}
 }

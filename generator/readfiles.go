@@ -173,14 +173,12 @@ func readPart(content string) (p ownPart) {
 			rest = append(rest, key, value)
 		}
 	}
-	if len(rest) > 0 {
-		top.Content = rest
-		if hasAlias(top) { // nothing of ours: written out, it may have no end
-			text, _ := yaml.Marshal(top)
-			p.theirs = strings.TrimPrefix(string(text), "#cloud-config\n")
-		} else {
-			p.theirs = newMapping(top).rest()
-		}
+	top.Content = rest
+	if hasAlias(top) { // nothing of ours: written out, it may have no end
+		text, _ := yaml.Marshal(top)
+		p.theirs = strings.TrimPrefix(string(text), "#cloud-config\n")
+	} else {
+		p.theirs = newMapping(top).rest()
 	}
 	return p
 }
@@ -250,7 +248,7 @@ func readEnv(words []string, fields map[string]string) []string {
 
 // IsScript says whether a file of Written.Files is run by its hook.
 func IsScript(f File) bool {
-	return strings.HasPrefix(f.Path, "/bootcmd/") || strings.HasPrefix(f.Path, hookDir("")) && !strings.Contains(f.Path, "/files/")
+	return strings.HasPrefix(f.Path, "/bootcmd/") || strings.HasPrefix(f.Path, hookDir(""))
 }
 
 // stagedAt begins the content of a placed file whose bytes are another file's of the hook's folder.

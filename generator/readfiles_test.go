@@ -19,14 +19,17 @@ func TestWhatIsReadIsWhatLands(t *testing.T) {
 	}
 	daily := secret
 	daily.Name, daily.EveryBoot = "daily", true
+	daily.Files = []File{secret.Files[1], {Path: "/etc/empty", Mode: 0o644, Owner: "root:root", Content: []byte{}}, secret.Files[0]}
 	python := newHook("python", Boot, "#!/usr/bin/python3\nprint('a')\n")
+	bare := newHook("bare", PreNodeup, "")
+	bare.Files = []File{{Path: "/etc/bare", Mode: 0o644, Owner: "root:root", Content: []byte("bare\n")}}
 	for name, change := range map[string]func(*Hook){
 		"plain":      func(*Hook) {},
 		"compressed": func(h *Hook) { h.Compress = h.Phase != Boot },
 		"archived":   func(h *Hook) { h.Archive = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			hooks := append(allKinds(t), secret, daily, python)
+			hooks := append(allKinds(t), secret, daily, python, bare)
 			for i := range hooks {
 				change(&hooks[i])
 			}
@@ -66,6 +69,14 @@ func TestWhatIsReadIsWhatLands(t *testing.T) {
 	}
 }
 
+func editedUnit(command string) string {
+	return "#cloud-config\nwrite_files:\n- path: /etc/systemd/system/kopshook-x.service\n  content: ExecStart=/bin/sh /opt/kopshook/bin/run x pre-nodeup 0123456789ab once block 3 10 1200 : " + command + "\n"
+}
+
+func editedBootcmd(word string) string {
+	return "#cloud-config\nbootcmd:\n- [env, KOPSHOOK_HOOK=x, KOPSHOOK_PHASE=boot, KOPSHOOK_HASH=0123456789ab, " + word + "]\n"
+}
+
 // A part that somebody has edited is read as far as it goes.
 func TestEditedPartsAreRead(t *testing.T) {
 	for name, content := range map[string]string{
@@ -74,6 +85,12 @@ func TestEditedPartsAreRead(t *testing.T) {
 		"no mapping":              "#cloud-config\n- a\n",
 		"no YAML":                 "#cloud-config\n{{{",
 		"a unit without a runner": "#cloud-config\nwrite_files:\n- path: /etc/systemd/system/kopshook-x.service\n  content: ExecStart=/opt/kopshook/bin/run -exc\n",
+		"only a comment":          "#cloud-config\n",
+		"a unit that ends early":  editedUnit("-exc"),
+		"a place of no argument":  editedUnit(`-exc 'install -DT -m 0644 -o root -g root files/0 "$$1"' label`),
+		"a bootcmd without end":   editedBootcmd("A=b"),
+		"a bootcmd of a name":     editedBootcmd("kopshook-x"),
+		"a bootcmd of a place":    editedBootcmd("/run/kopshook-boot-x"),
 		"nothing":                 "",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -113,16 +113,15 @@ func (h *hook) runArguments(hash string) string {
 	}
 	settings := []string{h.Name, string(h.Phase), hash, how, fail, strconv.Itoa(h.Attempts), strconv.Itoa(seconds(h.RetryDelay)), strconv.Itoa(seconds(h.AttemptTimeout())), after}
 	command, args := h.command(surroundings{label: "/run/kopshook/ok/" + h.Name + "~", fetch: "/opt/kopshook/bin/fetch", cloud: "/opt/kopshook/bin/cloud", facts: "/opt/kopshook/bin/facts", reload: "systemctl daemon-reload"})
-	lines := []string{join(settings)}
-	if env := environment(h.Env); len(env) > 0 {
-		lines = append(lines, join(env))
-	}
-	if len(lines)+len(args) == 1 {
+	env := environment(h.Env)
+	if env == nil && args == nil {
 		return join(append(settings, command...))
 	}
-	lines = append(lines, join(command))
-	if len(args) > 0 {
-		lines = append(lines, join(args))
+	var lines []string
+	for _, words := range [][]string{settings, env, command, args} {
+		if words != nil {
+			lines = append(lines, join(words))
+		}
 	}
 	return strings.Join(lines, " \\\n  ")
 }
@@ -248,9 +247,9 @@ func (s *steps) add(format string, args ...any) {
 	s.text = append(s.text, fmt.Sprintf(format, args...))
 }
 
-// addQuiet is add for what the journal is not to show: an address may be signed.
+// addQuiet is add for what the journal is not to show: an address may be signed. Something comes before it.
 func (s *steps) addQuiet(format string, args ...any) {
-	if last := len(s.text) - 1; last >= 0 && s.text[last] == traceOn {
+	if last := len(s.text) - 1; s.text[last] == traceOn {
 		s.text = s.text[:last]
 	} else {
 		s.add(traceOff)

@@ -151,7 +151,7 @@ func (h *Hook) bootProblems() (c complaints) {
 			c.add("its script is not text: a bootcmd carries nothing else")
 		}
 	}
-	if len(h.Files)+len(h.DropIns)+len(h.Before)+len(h.RebootExitCodes) > 0 || h.Verify != nil || h.Compress || h.CleanUp {
+	if max(len(h.Files), len(h.DropIns), len(h.Before), len(h.RebootExitCodes)) > 0 || h.Verify != nil || h.Compress || h.CleanUp {
 		c.add("phase boot takes a script, env and weight only: it runs before files are written, without the runner")
 	}
 	return c

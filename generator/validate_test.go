@@ -54,7 +54,24 @@ func TestGenerateRefuses(t *testing.T) {
 		"a hook of a bastion":            {ig: InstanceGroup{Role: "Bastion"}, want: "a bastion has no kubelet"},
 		"an instance group like a shell": {ig: InstanceGroup{Name: "$(x)"}, want: `instance group "$(x)" has characters other than`},
 		"files of phase boot":            {change: func(h *Hook) { h.Phase = Boot; h.Files = []File{{Path: "/x"}} }, want: "phase boot takes a script, env and weight only"},
-		"a program of phase boot":        {change: func(h *Hook) { h.Phase = Boot; h.Scripts[0].Content = []byte("\x7fELF\xff") }, want: "its script is not text"},
+		"drop-ins of phase boot":         {change: func(h *Hook) { h.Phase = Boot; h.DropIns = []DropIn{{Unit: "a.service"}} }, want: "phase boot takes a script, env and weight only"},
+		"before of phase boot":           {change: func(h *Hook) { h.Phase = Boot; h.Before = []string{"a.service"} }, want: "phase boot takes a script, env and weight only"},
+		"exit codes of phase boot":       {change: func(h *Hook) { h.Phase = Boot; h.RebootExitCodes = []int{1} }, want: "phase boot takes a script, env and weight only"},
+		"once per image on every boot":   {change: func(h *Hook) { h.OncePerImage, h.EveryBoot = true, true }, want: "once per image goes with"},
+		"once per image at shutdown":     {change: func(h *Hook) { h.OncePerImage, h.Phase = true, PostKubelet }, want: "once per image goes with"},
+		"cloudConfig once per image": {change: func(h *Hook) {
+			h.OncePerImage = true
+			h.CloudConfig = yamlNode(t, "a: b")
+		}, want: "once per image goes with"},
+		"a script in place of files": {change: func(h *Hook) {
+			h.Scripts[0].Name = "files"
+			h.Files = []File{{Path: "/x", Owner: "a:b"}}
+		}, want: "another file of the hook has that name"},
+		"a script in place of drop-ins": {change: func(h *Hook) {
+			h.Scripts[0].Name = "files"
+			h.DropIns = []DropIn{{Unit: "a.service"}}
+		}, want: "another file of the hook has that name"},
+		"a program of phase boot": {change: func(h *Hook) { h.Phase = Boot; h.Scripts[0].Content = []byte("\x7fELF\xff") }, want: "its script is not text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHook("x", PreNodeup, script)
@@ -90,6 +107,12 @@ func TestGenerateTakesWhatIsExactlyAtTheLimits(t *testing.T) {
 		"exit codes":         func(h *Hook) { h.RebootExitCodes = []int{1, 255} },
 		"a mode of all bits": func(h *Hook) { h.Files = []File{{Path: "/x", Owner: "a:b", Mode: 0o7777}} },
 		"a long name":        func(h *Hook) { h.Name = strings.Repeat("a", 63) },
+		"a long unit":        func(h *Hook) { h.Before = []string{strings.Repeat("a", 255-len(".service")) + ".service"} },
+		"a long script":      func(h *Hook) { h.Scripts[0].Name = strings.Repeat("a", 255) },
+		"scripts of our names, which are not taken": func(h *Hook) {
+			h.Scripts = []Script{{"files", []byte("#!/bin/sh\n")}, {"verify", []byte("#!/bin/sh\n")}}
+		},
+		"once per image, before the kubelet": func(h *Hook) { h.OncePerImage, h.Phase = true, PreKubelet },
 	} {
 		h := newHook("x", PreNodeup, "#!/bin/sh\n")
 		change(&h)
@@ -107,6 +130,18 @@ func aliasBomb() string {
 		b += "a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.Repeat(one+", ", 9) + one + "]\n"
 	}
 	return b
+}
+
+func TestNamesOfFiles(t *testing.T) {
+	for name, want := range map[string]bool{"a": true, "...": true, "a b": true, "\u00e9": true, "": false, ".": false, "..": false, "a/b": false, "/": false,
+		"a\n": false, "\x7f": false, "\xff": false, strings.Repeat("a", 255): true, strings.Repeat("a", 256): false} {
+		if got := isFileName(name); got != want {
+			t.Errorf("%q: %t", name, got)
+		}
+	}
+	if name := strings.Repeat("a", 248) + ".service"; isUnitName(name) {
+		t.Errorf("a unit may have %d characters", len(name))
+	}
 }
 
 // Each character, at the begin and in the middle of a name, is taken or refused as the pattern says.
