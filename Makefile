@@ -76,13 +76,15 @@ golden-unchanged:
 	if [ "$$before" != "$$(git status --porcelain; git diff | git hash-object --stdin)" ]; then \
 		git --no-pager diff --stat; echo 'make golden changes files: run it, read the diff, commit it' >&2; exit 1; fi
 
-# keeps what this release makes of the examples, for the upgrade test of later ones: make keep-golden VERSION=v1.2.3
+# keeps what this release makes of the examples and of all parts, for the upgrade test of later ones: make keep-golden
+# VERSION=v1.2.3
 keep-golden:
 	@test -n "$(VERSION)" || { echo 'say VERSION=v1.2.3' >&2; exit 2; }
 	mkdir -p golden/releases/$(VERSION)/golden
 	cp -R examples golden/releases/$(VERSION)/ && rm golden/releases/$(VERSION)/examples/*.go
 	for made in golden/*/cluster.yaml; do name=$$(basename $$(dirname $$made)); \
 		mkdir -p golden/releases/$(VERSION)/golden/$$name && cp $$made golden/releases/$(VERSION)/golden/$$name/ || exit 1; done
+	cp -R internal/cli/testdata/parts golden/releases/$(VERSION)/
 
 # Boots: the tests are built as whoever runs make and run as root. GOFLAGS and KOPSHOOK_* reach them.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
