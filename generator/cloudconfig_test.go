@@ -44,3 +44,12 @@ func outline(n *yaml.Node) []any {
 	}
 	return all
 }
+
+func TestAsManyValuesAsAreAllowed(t *testing.T) {
+	for n, taken := range map[int]bool{maxNodes: true, maxNodes + 1: false} {
+		list := "a: [" + strings.Repeat("x, ", n-3) + "]" // the mapping, its key and the list are values too
+		if err := checkCloudConfig(yamlNode(t, list)); (err == nil) != taken {
+			t.Errorf("%d values: %v", n, err)
+		}
+	}
+}

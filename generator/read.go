@@ -96,7 +96,7 @@ func Read(parts []UserData) []Written {
 		}
 		for _, g := range GateHooks(p.Content) {
 			if g.Hash == "" {
-				if i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == g.Name && w.nnn == "" }); i >= 0 {
+				if i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == g.Name }); i >= 0 {
 					hooks[i].nnn = g.Number
 				}
 				continue

@@ -70,11 +70,22 @@ func TestWhatIsReadIsWhatLands(t *testing.T) {
 }
 
 func editedUnit(command string) string {
-	return "#cloud-config\nwrite_files:\n- path: /etc/systemd/system/kopshook-x.service\n  content: ExecStart=/bin/sh /opt/kopshook/bin/run x pre-nodeup 0123456789ab once block 3 10 1200 : " + command + "\n"
+	return "#cloud-config\nwrite_files:\n- path: /etc/systemd/system/kopshook-x.service\n  content: |\n    ExecStart=/bin/sh /opt/kopshook/bin/run x pre-nodeup 0123456789ab once block 3 10 1200 : " + command + "\n"
 }
 
 func editedBootcmd(word string) string {
 	return "#cloud-config\nbootcmd:\n- [env, KOPSHOOK_HOOK=x, KOPSHOOK_PHASE=boot, KOPSHOOK_HASH=0123456789ab, " + word + "]\n"
+}
+
+func TestVariablesStandBeforeACommand(t *testing.T) {
+	for line, env := range map[string]string{"A=1 _b=2 /bin/x C=3": "A=1, _b=2", "sh A=1": "", "/opt/a=b A=1": "", "A=1": "A=1", "": ""} {
+		fields := map[string]string{}
+		words := strings.Fields(line)
+		rest := readEnv(words, fields)
+		if n := len(words) - len(rest); fields["env"] != env || strings.Join(words[:n], ", ") != env {
+			t.Errorf("%q: variables %q, then %q", line, fields["env"], rest)
+		}
+	}
 }
 
 // A part that somebody has edited is read as far as it goes.
