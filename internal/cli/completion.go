@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -135,6 +136,10 @@ func valuesOf(f cli.Flag, args []string) []string {
 	return nil
 }
 
+// plainName is a name that is the same word in each shell. What else a file of somebody's has for a name is not offered: it
+// would be in the command line, and run.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`).MatchString
+
 // groupsIn returns the names of the instance groups in the files among the arguments, or else in the folder's YAML files, and
 // those of their clusters. What cannot be read has none.
 func groupsIn(args []string) (groups, clusters []string) {
@@ -144,6 +149,9 @@ func groupsIn(args []string) (groups, clusters []string) {
 		files, _ := filepath.Glob("*.yaml")
 		found = groupsInFiles(files[:min(len(files), 20)], most)
 	}
+	found = slices.DeleteFunc(found, func(g *instancegroups.Group) bool {
+		return !plainName(g.Name) || g.Cluster != "" && !plainName(g.Cluster)
+	})
 	for _, g := range found {
 		if g.Cluster != "" && !slices.Contains(clusters, g.Cluster) {
 			clusters = append(clusters, g.Cluster)
