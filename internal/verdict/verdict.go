@@ -39,8 +39,9 @@ type Verdict struct {
 	Hook   string          `json:"-"`
 	At     report.Position `json:"-"`
 
-	bastion bool
-	unsure  string // when it may be too large: by how much
+	bastion   bool
+	continues int    // of Hooks, those with onFailure: continue
+	unsure    string // when it may be too large: by how much
 }
 
 // Facts are what a verdict goes by.
@@ -70,6 +71,9 @@ func Of(f Facts) Verdict {
 		h := &f.Hooks[i]
 		if h.Holds() {
 			v.Hooks++
+			if h.Continue {
+				v.continues++
+			}
 		}
 		if h.Holds() && h.Missing && missing == "" {
 			missing = h.Name
@@ -163,12 +167,7 @@ func (v Verdict) String() string {
 	s := v.Label()
 	switch v.Kind {
 	case Joins:
-		switch {
-		case v.Hooks == 1:
-			s += " when its hook succeeds"
-		case v.Hooks > 1:
-			s += fmt.Sprintf(" when its %d hooks succeed", v.Hooks)
-		}
+		s += v.when()
 		if v.unsure != "" {
 			s += ", unless the user data is too large: " + v.unsure
 		}
@@ -187,6 +186,26 @@ func (v Verdict) String() string {
 		s += fmt.Sprintf("; and %d more", v.Lost-1)
 	}
 	return s
+}
+
+// when says what machines that join wait for: hooks with onFailure: continue only have to end.
+func (v Verdict) when() string {
+	block := v.Hooks - v.continues
+	switch {
+	case v.Hooks == 0:
+		return ""
+	case v.Hooks == 1 && block == 0:
+		return " when its hook has run"
+	case block == 0:
+		return fmt.Sprintf(" when its %d hooks have run", v.Hooks)
+	case v.Hooks == 1:
+		return " when its hook succeeds"
+	case v.continues == 0:
+		return fmt.Sprintf(" when its %d hooks succeed", v.Hooks)
+	case block == 1:
+		return " when its blocking hook succeeds"
+	}
+	return fmt.Sprintf(" when its %d blocking hooks succeed", block)
 }
 
 // Short is the verdict for the cell of a table: why it is bad stands elsewhere.

@@ -17,6 +17,7 @@ func found(e lint.Effect, message string) lint.Finding {
 
 func TestOf(t *testing.T) {
 	driver := waits.Hook{Name: "driver", Phase: "pre-nodeup"}
+	lenient := waits.Hook{Name: "agent", Phase: "pre-nodeup", Continue: true}
 	missing := waits.Hook{Name: "driver", Phase: "pre-nodeup", Missing: true}
 	aws := budget.Limit{Cloud: "AWS", Bytes: 16384}
 	for name, c := range map[string]struct {
@@ -30,6 +31,12 @@ func TestOf(t *testing.T) {
 		"a bastion":      {verdict.Facts{Role: "Bastion"}, verdict.Joins, "boots", "boots", lint.NoEffect},
 		"hooks that arrive": {verdict.Facts{Hooks: []waits.Hook{driver, {Name: "ca", Phase: "pre-kubelet"}, {Name: "label", Phase: "post-kubelet"}}},
 			verdict.Joins, "joins", "joins when its 2 hooks succeed", lint.NoEffect},
+		"a hook that may fail": {verdict.Facts{Hooks: []waits.Hook{lenient}}, verdict.Joins, "joins", "joins when its hook has run", lint.NoEffect},
+		"hooks that may fail":  {verdict.Facts{Hooks: []waits.Hook{lenient, lenient}}, verdict.Joins, "joins", "joins when its 2 hooks have run", lint.NoEffect},
+		"one hook that may fail and one that may not": {verdict.Facts{Hooks: []waits.Hook{lenient, driver}},
+			verdict.Joins, "joins", "joins when its blocking hook succeeds", lint.NoEffect},
+		"hooks that may fail and hooks that may not": {verdict.Facts{Hooks: []waits.Hook{driver, lenient, driver}},
+			verdict.Joins, "joins", "joins when its 2 blocking hooks succeed", lint.NoEffect},
 		"warnings count for nothing": {verdict.Facts{Findings: []lint.Finding{found(lint.NoEffect, "x")}}, verdict.Joins, "joins", "joins", lint.NoEffect},
 		"what is lost is counted, and the first is told": {verdict.Facts{Findings: []lint.Finding{found(lint.Loses, "a is lost"), found(lint.Loses, "b is lost")}},
 			verdict.Loses, "joins, but loses 2 things", "joins, but loses 2 things: a is lost (lost: ig.yaml:7); and 1 more", lint.Loses},
