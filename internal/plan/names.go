@@ -11,33 +11,83 @@ import (
 
 // Names reports names in selectors, without wildcards, that no instance group has. People often give some of the
 // instance groups only, so that may be right: with all, it warns of each, else it mentions what is most likely a slip, a
-// group with nearly that name that the spec does not select. A spec that selects nothing at all is a warning of Make's.
+// group with nearly that name that the spec does not select. Make warns of a spec that selects nothing at all, but not of one for
+// other clusters.
 func Names(all bool) Check {
 	return func(out *Output) {
+		if all {
+			out.checkElsewhere()
+		}
 		out.checkNames(all)
 		out.checkOverrides(all)
+	}
+}
+
+// elsewhere says whether a selector is for other clusters than the only one that there are groups of. That may be right: somebody
+// gives all specs and works cluster by cluster.
+func elsewhere(s *hookspec.Selector, groups []hookspec.Group) bool {
+	return s != nil && !slices.ContainsFunc(groups, func(g hookspec.Group) bool {
+		return g.Cluster == "" || g.Cluster != groups[0].Cluster || s.InCluster(g.Cluster)
+	})
+}
+
+func selectable(manifests []*Manifest) []hookspec.Group {
+	var groups []hookspec.Group
+	for _, m := range manifests {
+		for _, g := range m.Groups() {
+			groups = append(groups, Selectable(g))
+		}
+	}
+	return groups
+}
+
+// selectsNone warns of a spec that selects nothing, with the name that it most likely means.
+func selectsNone(r *report.Report, d *hookspec.Doc, groups []hookspec.Group) {
+	remedy := "compare its selector with the names in `kopshook list`, or remove the spec"
+	if s := d.Spec.Spec.Selector; s != nil {
+		var names []string // of the clusters that it is for; clusters themselves have similar names all too often
+		for _, g := range groups {
+			if s.InCluster(g.Cluster) {
+				names = append(names, g.Name)
+			}
+		}
+		for _, name := range s.Names {
+			if near := report.Nearest(name, names); near != "" && !isGlob(name) && !slices.Contains(names, name) {
+				remedy = fmt.Sprintf("did you mean %q?", near)
+				break
+			}
+		}
+	}
+	r.Warnf(d.Pos("spec.selector"), "spec.selector", remedy, "spec %q selects none of the instance groups", d.Spec.Metadata.Name)
+}
+
+func isGlob(name string) bool { return strings.ContainsAny(name, `*?[\`) }
+
+// checkElsewhere warns of what Make lets pass.
+func (out *Output) checkElsewhere() {
+	groups := selectable(out.Input.Manifests)
+	none := slices.DeleteFunc(slices.Clone(out.Input.Specs), func(d *hookspec.Doc) bool { return slices.ContainsFunc(groups, d.Selects) })
+	if len(none) == len(out.Input.Specs) {
+		return // Make says so
+	}
+	for _, d := range none {
+		if elsewhere(d.Spec.Spec.Selector, groups) {
+			selectsNone(&out.Report, d, groups)
+		}
 	}
 }
 
 // checkOverrides warns of overrides that select none of the groups that their spec selects. With the groups of one cluster
 // alone, those for other clusters may be right; not so with all.
 func (out *Output) checkOverrides(all bool) {
-	var groups []hookspec.Group
-	clusters := map[string]bool{}
-	for _, m := range out.Input.Manifests {
-		for _, g := range m.Groups() {
-			groups = append(groups, Selectable(g))
-			clusters[g.Cluster] = true
-		}
-	}
+	groups := selectable(out.Input.Manifests)
 	for _, d := range out.Input.Specs {
 		selected := slices.DeleteFunc(slices.Clone(groups), func(g hookspec.Group) bool { return !d.Selects(g) })
 		if len(selected) == 0 {
 			continue // Make says so
 		}
 		for i, o := range d.Spec.Spec.Overrides {
-			elsewhere := len(clusters) == 1 && !slices.ContainsFunc(selected, func(g hookspec.Group) bool { return o.Selector.InCluster(g.Cluster) })
-			if slices.ContainsFunc(selected, o.Selector.Matches) || elsewhere && !all {
+			if slices.ContainsFunc(selected, o.Selector.Matches) || elsewhere(o.Selector, groups) && !all {
 				continue
 			}
 			field := fmt.Sprintf("spec.overrides[%d].selector", i)
@@ -48,12 +98,7 @@ func (out *Output) checkOverrides(all bool) {
 }
 
 func (out *Output) checkNames(all bool) {
-	var groups []hookspec.Group
-	for _, m := range out.Input.Manifests {
-		for _, g := range m.Groups() {
-			groups = append(groups, Selectable(g))
-		}
-	}
+	groups := selectable(out.Input.Manifests)
 	for _, d := range out.Input.Specs {
 		s := d.Spec.Spec.Selector
 		if s == nil {
@@ -69,7 +114,7 @@ func (out *Output) checkNames(all bool) {
 			continue
 		}
 		for i, name := range s.Names {
-			if strings.ContainsAny(name, `*?[\`) || slices.ContainsFunc(groups, func(g hookspec.Group) bool { return g.Name == name }) {
+			if isGlob(name) || slices.ContainsFunc(groups, func(g hookspec.Group) bool { return g.Name == name }) {
 				continue
 			}
 			near := report.Nearest(name, others)

@@ -91,10 +91,10 @@ func (p *planner) groups(ctx context.Context, docs []*hookspec.Doc, manifests []
 			groups = append(groups, p.group(ctx, docs, m, ig, selects))
 		}
 	}
+	all := selectable(manifests)
 	for _, d := range docs {
-		if !selects[d] {
-			p.report.Warnf(d.Pos("spec.selector"), "spec.selector", "compare it with `kopshook list`, or remove the spec",
-				"spec %q selects none of the instance groups", d.Spec.Metadata.Name)
+		if !selects[d] && (len(selects) == 0 || !elsewhere(d.Spec.Spec.Selector, all)) {
+			selectsNone(p.report, d, all)
 		}
 	}
 	return groups
