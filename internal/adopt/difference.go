@@ -59,7 +59,7 @@ func (p *Proof) compareRuns(now, later *seen, edited map[string]string) {
 		}
 		last, before = max(last, j), t.name
 		if t.moment != l.moment {
-			p.differ("%s runs %s today, and %s then", t.name, t.moment, l.moment)
+			p.differ("%s runs %s today; as a hook it runs %s", t.name, t.moment, l.moment)
 		}
 		if t.every != l.every {
 			p.broken("%s runs on every boot %s", t.name, map[bool]string{true: "today, and once then", false: "then, and once today"}[t.every])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -75,6 +76,9 @@ func adoptAction(c *cli.Context) error {
 	case write && (output == "-" || output == "" && len(specNames(c)) == 0):
 		return report.Hint("give it a file with -o, or with -f the spec that -o wrote before", "-w takes parts out of manifests, so the spec that holds them has to be kept")
 	}
+	if _, err := os.Lstat(output); err == nil && output != "-" {
+		return isThere(output)
+	}
 	edited := write && output == ""
 	if c.String("report") == "-" && (output == "" || output == "-") {
 		return report.Hint("give the spec a file with -o", "the spec and the report cannot both go to standard output")
@@ -126,7 +130,7 @@ func adoptAction(c *cli.Context) error {
 	if err := in.keepAdopted(c.Context, output, spec, groups, write); err != nil {
 		return err
 	}
-	in.adviseNext(output, groups, write)
+	in.adviseNext(c, output, groups, write)
 	return nil
 }
 
@@ -171,7 +175,7 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options, edited bool)
 			}
 		}
 		if reason := g.Unsupported(); reason != "" && len(a.items) > 0 {
-			in.Report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "", "", "instance group %q stays as it is: %s", g.Name, reason)
+			in.Report.Warnf(report.Position{File: g.Manifest.Name, Line: g.Line}, "", "", "instance group %q stays as it is: %s", a.label, reason)
 			continue
 		}
 		if len(a.items) > 0 {
@@ -261,13 +265,26 @@ func (g *adoption) compare() (*adopt.Proof, error) {
 
 // refuseStrangers finds hooks in the manifest that no spec stands for: writing would take them out.
 func (in *inputs) refuseStrangers(g *adoption) {
+	for _, name := range g.strangers() {
+		in.Report.Errorf(report.Position{File: g.group.Manifest.Name, Line: g.group.Line}, "", "give the specs that it has its hooks from with -f",
+			"instance group %q has %s, which none of the given specs has", g.label, name)
+	}
+}
+
+func (g *adoption) strangers() []string {
+	var names []string
 	for _, u := range g.group.Object.Spec.AdditionalUserData {
-		name, ours := strings.CutPrefix(u.Name, instancegroups.Prefix)
-		if ours && !slices.ContainsFunc(g.group.Parts, func(p generator.UserData) bool { return p.Name == u.Name }) {
-			in.Report.Errorf(report.Position{File: g.group.Manifest.Name, Line: g.group.Line}, "", "give the specs that it has its hooks from with -f",
-				"instance group %q has %s, which none of the specs makes", g.Name, name)
+		ours := strings.HasPrefix(u.Name, instancegroups.Prefix)
+		if !ours || slices.ContainsFunc(g.group.Parts, func(p generator.UserData) bool { return p.Name == u.Name }) {
+			continue
+		}
+		if hook := hookOfPart(u.Name); hook != "" {
+			names = append(names, "hook "+hook)
+		} else {
+			names = append(names, u.Name)
 		}
 	}
+	return names
 }
 
 // keepAdopted writes the spec and, if asked to, the manifests: all or none.
@@ -297,7 +314,7 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 	return nil
 }
 
-func (in *inputs) adviseNext(output string, groups []*adoption, written bool) {
+func (in *inputs) adviseNext(c *cli.Context, output string, groups []*adoption, written bool) {
 	if written && output == "" {
 		fmt.Fprintln(in.stderr, "The hooks are in the manifests, in place of the parts: keep the specs and the manifests together")
 		return
@@ -312,10 +329,19 @@ func (in *inputs) adviseNext(output string, groups []*adoption, written bool) {
 		}
 		return
 	}
-	files := map[string]bool{}
+	specs := slices.DeleteFunc(slices.Concat(specNames(c), c.Args().Slice()), func(name string) bool {
+		return slices.ContainsFunc(in.Manifests, func(m *plan.Manifest) bool { return m.Name == name })
+	})
+	if !slices.ContainsFunc(specs, func(name string) bool { return filepath.Clean(name) == filepath.Dir(output) }) {
+		specs = append(specs, output)
+	}
+	files, others := map[string]bool{}, ""
 	for _, g := range groups {
 		files[g.group.Manifest.Name] = true
+		if len(g.strangers()) > 0 {
+			others = ", with a further -f for each spec of the hooks that they have already"
+		}
 	}
-	fmt.Fprintf(in.stderr, "%s is written: read it, and edit it. The parts are still in the manifests; this puts the hooks in their place: kopshook adopt -f %[1]s -w %s\n",
-		output, strings.Join(slices.Sorted(maps.Keys(files)), " "))
+	fmt.Fprintf(in.stderr, "%s is written: read it, and edit it. The parts are still in the manifests; this puts the hooks in their place%s: kopshook adopt -f %s -w %s\n",
+		output, others, strings.Join(specs, " -f "), strings.Join(slices.Sorted(maps.Keys(files)), " "))
 }

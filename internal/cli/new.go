@@ -168,11 +168,15 @@ func createSpec(name, text string) error {
 	return create(name, text)
 }
 
+func isThere(name string) error {
+	return report.Hint("write to another file with -o FILE, or to standard output with -o -", "%s: is there already", name)
+}
+
 // create writes a file that is not there yet, whole or not at all.
 func create(name, text string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {
-		return report.Hint("write to another file with -o FILE, or to standard output with -o -", "%s: is there already", name)
+		return isThere(name)
 	}
 	if err != nil {
 		return fileError(name, err)
