@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,8 +185,15 @@ func TestVerdicts(t *testing.T) {
 			if (r.Remedy == nil) != (r.Verdict == Fits) {
 				t.Errorf("remedy %+v", r.Remedy)
 			}
-			if message, hint := r.Message("nodes"); (message == "") != (r.Verdict == Fits) || (hint == "") != (r.Verdict == Fits) {
+			message, hint := r.Message("nodes")
+			if (message == "") != (r.Verdict == Fits) || (hint == "") != (r.Verdict == Fits) {
 				t.Errorf("message %q, hint %q", message, hint)
+			}
+			if strings.Contains(hint, "give the Cluster too") != (c.cloud == "" && message != "") {
+				t.Errorf("hint %q of cloud %q", hint, c.cloud)
+			}
+			if heads := r.Table()[0]; strings.Contains(heads, "compressed") != slices.ContainsFunc(r.Items, func(it Item) bool { return it.Compressed > 0 }) {
+				t.Errorf("the table begins with %q", heads)
 			}
 		})
 	}

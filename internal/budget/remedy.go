@@ -158,7 +158,11 @@ func (r *Result) Message(group string) (message, hint string) {
 	if !r.Known {
 		message += ", and the group's cloud is not known"
 	}
-	return message, r.Remedy.hint(r)
+	hint = r.Remedy.hint(r)
+	if !r.Known {
+		hint = "give the Cluster too, which names the cloud: `kops get all` prints it; " + hint
+	}
+	return message, hint
 }
 
 func (m *Remedy) hint(r *Result) string {
@@ -217,7 +221,11 @@ func (r *Result) Table() []string {
 	for _, it := range items {
 		width = max(width, len(it.label(r)))
 	}
-	lines := []string{fmt.Sprintf("%-*s  %7s  %10s", width, "part", "bytes", "compressed")}
+	column := ""
+	if slices.ContainsFunc(items, func(it Item) bool { return it.Compressed > 0 }) {
+		column = "compressed"
+	}
+	lines := []string{strings.TrimRight(fmt.Sprintf("%-*s  %7s  %10s", width, "part", "bytes", column), " ")}
 	for _, it := range items {
 		small := ""
 		if it.Compressed > 0 {

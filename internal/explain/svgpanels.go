@@ -70,6 +70,9 @@ func (p *painter) size(y float64) float64 {
 			estimate = " (kops' script at its smallest)"
 		}
 	}
+	if !s.Known {
+		estimate += ", the cloud is not known"
+	}
 	class := "note"
 	if s.High > s.Limit.Bytes {
 		class = "failsbad"

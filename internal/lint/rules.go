@@ -118,7 +118,7 @@ var rules = [...]Rule{
 	// kops
 	{"KH080", "kops-has-a-field", report.Info, "kops has a field for this", "use the field: kops does it on every boot, before the kubelet, and outside of the size limit"},
 	{DroppedDocument, "document-dropped", report.Error, "kops drops a document of the file", "separate documents by lines that are exactly ---"},
-	{Size, "size", report.Warning, "the user data takes most of what the cloud takes, or more", "kopshook fit says what can be made smaller"},
+	{Size, "size", report.Warning, "the user data takes most of what the cloud takes, or more", "kopshook explain shows what takes how much; with archive: true in their specs, hooks take less than half"},
 	{"KH083", "cannot-run-here", report.Error, "user data does not reach these nodes, or breaks them", "leave the group without additionalUserData"},
 	{"KH084", "driver-twice", report.Warning, "kops installs an NVIDIA driver, and so does a hook or a script", "choose one: set spec.containerd.nvidiaGPU.enabled to false in the instance group, or remove the other driver"},
 	{"KH085", "warm-pool-wait", report.Warning, "hooks may take longer than a warm pool waits for a machine", "raise spec.warmPool.lifecycleHookTimeout, or lower attempts and timeout of the hooks"},
