@@ -12,7 +12,7 @@ type Started struct {
 	Name            string
 	Phase           Phase
 	Hash            string
-	Run             string // as the spec says it: once-per-instance, every-boot, once-per-image
+	Run             string // OncePerInstance, OncePerImage or EveryBoot
 	OnFailure       string // block or continue
 	Attempts        int
 	RetryDelay      time.Duration
@@ -49,7 +49,7 @@ func startOf(line string) (Started, bool) {
 	}
 	words = words[i+1:]
 	s := Started{Name: words[0], Phase: Phase(words[1]), Hash: words[2], OnFailure: words[4], command: words[9:]}
-	s.Run = map[string]string{"once": "once-per-instance", "every": "every-boot", "image": "once-per-image"}[words[3]]
+	s.Run = map[string]string{"once": OncePerInstance, "every": EveryBoot, "image": OncePerImage}[words[3]]
 	s.Attempts, _ = strconv.Atoi(words[5]) // of an edited unit it may be anything
 	s.RetryDelay, s.Timeout = secondsOf(words[6]), secondsOf(words[7])
 	if after := strings.Fields(words[8]); len(after) > 3 {

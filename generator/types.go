@@ -38,6 +38,13 @@ const (
 // Holds says whether the kubelet waits for the phase's hooks.
 func (p Phase) Holds() bool { return p == PreNodeup || p == PreKubelet }
 
+// How often a hook runs, as the spec says it in run.
+const (
+	OncePerInstance = "once-per-instance"
+	OncePerImage    = "once-per-image"
+	EveryBoot       = "every-boot"
+)
+
 // Hook is a hook with everything resolved: one phase, all defaults set, all bytes there.
 type Hook struct {
 	Name            string // DNS label, unique within the instance group

@@ -142,9 +142,9 @@ func (t *target) groups(of []int) string {
 
 // argument is what run.sh is told of a hook.
 func argument(c *content) string {
-	run := "once-per-instance"
+	run := generator.OncePerInstance
 	if c.hook.EveryBoot {
-		run = "every-boot"
+		run = generator.EveryBoot
 	}
 	return fmt.Sprintf("name=%s run=%s timeout=%d attempts=%d delay=%d sum=%s%s",
 		c.hook.Name, run, int(c.hook.Timeout/time.Second), c.hook.Attempts, int(c.hook.RetryDelay/time.Second), c.sum, c.set)

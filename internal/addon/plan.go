@@ -12,6 +12,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"kopshook.dev/kopshook/generator"
 )
 
 // Kind is what happens to a DaemonSet.
@@ -171,7 +173,7 @@ func linesOf(set *appsv1.DaemonSet) []hookLine {
 			case "sum":
 				l.sum = value
 			case "run":
-				l.boots = value == "every-boot"
+				l.boots = value == generator.EveryBoot
 			case "undo":
 				l.undo = true
 			case "only":

@@ -131,7 +131,7 @@ func rowOfWritten(w *generator.Written) listRow {
 	r := listRow{Hook: w.Name, Phase: w.Field("phase"), Run: w.Field("run")}
 	r.Weight, _ = strconv.Atoi(w.Field("weight"))
 	if r.Phase == string(generator.Boot) {
-		r.Run = "every-boot"
+		r.Run = generator.EveryBoot
 	}
 	return r
 }

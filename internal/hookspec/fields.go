@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/strict"
 )
 
@@ -111,13 +112,13 @@ var hookObject = strict.Object{
 			Doc: "The moment in a node's life. A list makes one hook per phase, called NAME-PHASE."},
 		{Name: "weight", Type: strict.Integer, Default: "0", Min: -400, Max: 499, Also: []string{"order", "priority"},
 			Doc: "Orders the hooks of a phase: lighter ones first, then by name."},
-		{Name: "run", Type: strict.String, Default: oncePerInstance, Enum: []string{oncePerInstance, oncePerImage, everyBoot}, Also: []string{"frequency"},
-			DefaultIn: []strict.PhaseValue{{Phase: Boot, Value: everyBoot}, {Phase: PreShutdown, Value: everyBoot}},
+		{Name: "run", Type: strict.String, Default: generator.OncePerInstance, Enum: []string{generator.OncePerInstance, generator.OncePerImage, generator.EveryBoot}, Also: []string{"frequency"},
+			DefaultIn: []strict.PhaseValue{{Phase: Boot, Value: generator.EveryBoot}, {Phase: PreShutdown, Value: generator.EveryBoot}},
 			Doc: "Whether the hook runs again after a reboot. once-per-image: where the node's image (kopshook bake) or an earlier boot has done the same, only verify runs, on each boot; " +
 				"in phases pre-nodeup and pre-kubelet, without cloudConfig. In phase daemon, once-per-instance is once per node and content.",
 			Not: []strict.Refusal{
-				{Phases: onlyBoot, Except: everyBoot, Why: "it runs on every boot", Remedy: "leave it out, or let the script remember that it has run"},
-				{Phases: onlyStop, Except: everyBoot, Why: "it runs at every shutdown", Remedy: "leave it out"},
+				{Phases: onlyBoot, Except: generator.EveryBoot, Why: "it runs on every boot", Remedy: "leave it out, or let the script remember that it has run"},
+				{Phases: onlyStop, Except: generator.EveryBoot, Why: "it runs at every shutdown", Remedy: "leave it out"},
 			}},
 		{Name: "script", Type: strict.String, Also: []string{"command", "commands", "exec", "inline"},
 			Doc: "The script itself. Its first line says what runs it: #!/bin/sh."},

@@ -44,11 +44,11 @@ func (h *Resolved) Pos(field string) report.Position { return h.Doc.Pos(h.FieldP
 func (h *Resolved) Frequency() string {
 	switch {
 	case h.EveryBoot:
-		return everyBoot
+		return generator.EveryBoot
 	case h.OncePerImage:
-		return oncePerImage
+		return generator.OncePerImage
 	}
-	return oncePerInstance
+	return generator.OncePerInstance
 }
 
 // RunsOnDrift says whether the hook runs again when verify fails later.
@@ -140,8 +140,8 @@ func (d *Doc) inPhase(h *Hook, phase Phase) generator.Hook {
 		Name:            h.nameIn(phase),
 		Phase:           phase,
 		Weight:          number("weight", h.Weight),
-		EveryBoot:       text("run", h.Run) == everyBoot,
-		OncePerImage:    text("run", h.Run) == oncePerImage,
+		EveryBoot:       text("run", h.Run) == generator.EveryBoot,
+		OncePerImage:    text("run", h.Run) == generator.OncePerImage,
 		Env:             h.Env,
 		Timeout:         span("timeout", h.Timeout),
 		Attempts:        number("attempts", h.Attempts),

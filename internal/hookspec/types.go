@@ -140,13 +140,6 @@ type Override struct {
 	Hooks    map[string]Hook `yaml:"hooks"` // by hook name; Name and Phase cannot be overridden
 }
 
-// Values of Hook.Run; the default is once-per-instance.
-const (
-	oncePerInstance = "once-per-instance"
-	oncePerImage    = "once-per-image"
-	everyBoot       = "every-boot"
-)
-
 // PhaseList is one phase or several: a list makes one hook per phase, called NAME-PHASE.
 type PhaseList []Phase
 

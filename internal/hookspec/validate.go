@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/strict"
 )
@@ -177,13 +178,13 @@ func (d *decoder) checkTogether(h *Hook, p string, origin map[string]string) {
 	if h.Script == nil && h.Source == nil && len(h.Files) == 0 && len(h.DropIns) == 0 && !h.hasCloudConfig() && !d.Bad(p) && !d.HasUnknown(p, &hookObject) {
 		d.Errorf(p, "give it `script`, `source`, `files`, `dropIns` or `cloudConfig`", "the hook has nothing to do")
 	}
-	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run != oncePerInstance {
+	if h.Cleanup != nil && *h.Cleanup == "on-success" && h.Run != nil && *h.Run != generator.OncePerInstance {
 		d.Errorf(at("cleanup"), "remove `cleanup`, or `run: "+*h.Run+"`", "`cleanup: on-success` does not go with `run: %s`: the next boot needs the script again", *h.Run)
 	}
 	if h.OnDrift != nil && *h.OnDrift == onDriftRun && h.Verify == nil && slices.Contains(h.phases(), Daemon) {
 		d.Errorf(at("onDrift"), "add verify, or remove onDrift", "`onDrift: run` does not go without verify, which says when the hook has to run again")
 	}
-	if h.Run != nil && *h.Run == oncePerImage {
+	if h.Run != nil && *h.Run == generator.OncePerImage {
 		for _, phase := range h.phases() {
 			if slices.Contains(notGatingUp, phase) {
 				d.Errorf(at("run"), "choose phase: pre-nodeup or pre-kubelet, or run: once-per-instance", "`run: once-per-image` does not go with phase `%s`: an image that is being made does not come so far", phase)

@@ -72,12 +72,12 @@ func addRules(definitions node, objects []*strict.Object) {
 		node{"required": []string{"cloudConfig"}, "properties": node{"cloudConfig": node{"minProperties": 1}}},
 	}
 	hook["allOf"] = append(phaseRules(objects),
-		when(node{"run": node{"enum": []string{"every-boot", "once-per-image"}}, "cleanup": node{"const": "on-success"}},
+		when(node{"run": node{"enum": []string{generator.EveryBoot, generator.OncePerImage}}, "cleanup": node{"const": "on-success"}},
 			node{"cleanup": refuse("goes with run: once-per-instance only: the next boot needs the script again")}),
-		when(node{"run": node{"const": "once-per-image"}},
+		when(node{"run": node{"const": generator.OncePerImage}},
 			node{"cloudConfig": refuse("does not go with run: once-per-image: cloud-init applies it on each machine")}),
 		when(node{"phase": node{"anyOf": []any{inPhase(hookspec.PostNodeup), inPhase(hookspec.PostKubelet), inPhase(hookspec.Daemon)}}},
-			node{"run": node{"not": node{"const": "once-per-image"}, "errorMessage": "once-per-image goes with phases pre-nodeup and pre-kubelet"}}),
+			node{"run": node{"not": node{"const": generator.OncePerImage}, "errorMessage": "once-per-image goes with phases pre-nodeup and pre-kubelet"}}),
 		when(node{"phase": node{"type": "array", "minItems": 2}},
 			node{"dropIns": refuse("does not go with several phases"), "cloudConfig": refuse("does not go with several phases")}))
 

@@ -175,7 +175,7 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 
 func hookOfUnit(unit string) (Hook, bool) {
 	s, ok := generator.StartOf(unit)
-	return Hook{Name: s.Name, Phase: s.Phase, EveryBoot: s.Run == "every-boot", PerImage: s.Run == "once-per-image",
+	return Hook{Name: s.Name, Phase: s.Phase, EveryBoot: s.Run == generator.EveryBoot, PerImage: s.Run == generator.OncePerImage,
 		Continue: s.OnFailure == "continue", Attempts: s.Attempts, Delay: s.RetryDelay, Timeout: s.Timeout,
 		Reboots: len(s.RebootExitCodes) > 0}, ok
 }
