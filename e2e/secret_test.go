@@ -48,7 +48,7 @@ func TestNodeReadsStoresOfSecrets(t *testing.T) {
 		"no rights":                 {cloud{Fault: "denied"}, "aws-secretsmanager:x", "", "aws-secretsmanager:x: AccessDenied, asked as nodes.e2e.example.com"},
 		"no rights at Google":       {cloud{Fault: "denied"}, "gcp-secretmanager:x", "", "gcp-secretmanager:x: AccessDenied, asked as the service account"},
 		"no rights at Azure":        {cloud{Fault: "denied"}, "azure-keyvault:kopshook-e2e/x", "", "azure-keyvault:kopshook-e2e/x: AccessDenied, asked as the managed identity"},
-		"no role":                   {cloud{Fault: "no role"}, "aws-ssm:x", "", "aws-ssm:x: metadata service, role: HTTP Error 404: Not Found"},
+		"no role":                   {cloud{Fault: "no role"}, "aws-ssm:x", "", "aws-ssm:x: metadata service, latest/meta-data/iam/security-credentials/: HTTP Error 404: Not Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

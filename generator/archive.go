@@ -21,22 +21,22 @@ func (h *hook) packed() bool { return h.Archive && h.Phase != Boot }
 // never come, and what waits for them stays down. Nothing of a damaged archive is put in place. Units come last, so
 // that none is there before its scripts are.
 func (m *model) archive(runtime []UserData) (part UserData, ok bool) {
-	listing, ok := m.listing(runtime)
+	files, ok := m.packed(runtime)
 	if !ok {
 		return UserData{}, false
 	}
-	sum := sha256.Sum256(listing)
+	content := listing(files)
+	sum := sha256.Sum256(content)
 	script := strings.NewReplacer(
 		"@hash@", hex.EncodeToString(sum[:6]),
-		"@archive@", base64.StdEncoding.EncodeToString(gzipped(listing)),
+		"@archive@", base64.StdEncoding.EncodeToString(gzipped(content)),
 	).Replace(m.runtime.Archive)
 	return UserData{archiveName, boothook, script}, true
 }
 
-// listing returns the runtime and the files of the hooks that are packed, MODE SIZE LF PATH LF CONTENT one after the
-// other; ok says whether there are any such hooks.
-func (m *model) listing(runtime []UserData) (listing []byte, ok bool) {
-	var files, units []nodeFile
+// packed returns the runtime and the files of the hooks that are packed; ok says whether there are any such hooks.
+func (m *model) packed(runtime []UserData) (files []nodeFile, ok bool) {
+	var units []nodeFile
 	for _, p := range runtime {
 		files = append(files, nodeFile{path: "/opt/kopshook/bin/" + installed[p.Name], mode: 0o755, content: []byte(p.Content)})
 	}
@@ -48,12 +48,17 @@ func (m *model) listing(runtime []UserData) (listing []byte, ok bool) {
 			files = append(files, all[1:]...)
 		}
 	}
+	return append(files, units...), ok
+}
+
+// listing is MODE SIZE LF PATH LF CONTENT of files, one after the other.
+func listing(files []nodeFile) []byte {
 	var b bytes.Buffer
-	for _, f := range append(files, units...) {
+	for _, f := range files {
 		fmt.Fprintf(&b, "%o %d\n%s\n", f.mode, len(f.content), f.path)
 		b.Write(f.content)
 	}
-	return b.Bytes(), ok
+	return b.Bytes()
 }
 
 // rest returns what of a packed hook's part is left: the user's own cloud-config.

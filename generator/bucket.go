@@ -1,10 +1,14 @@
 package generator
 
 import (
+	"archive/tar"
+	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
+	"encoding/ascii85"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -50,10 +54,11 @@ func Archive(ig InstanceGroup, runtime string, hooks []Hook) (*Object, error) {
 	return object, err
 }
 
-// fromBucket returns the part that reads the archive from the bucket, and the archive: the runtime and the hooks' files.
+// fromBucket returns the part that reads the archive from the bucket, and the archive: the runtime and the hooks' files, as
+// a tar file, which Python unpacks.
 func (m *model) fromBucket(url string) (part UserData, object *Object, err error) {
-	listing, _ := m.listing(m.runtimeParts()[1:])
-	object = &Object{URL: url, Content: gzipped(listing)}
+	files, _ := m.packed(m.runtimeParts()[1:])
+	object = &Object{URL: url, Content: gzipped(tarred(files))}
 	if n := len(object.Content); n > maxArchive {
 		return part, nil, fmt.Errorf("the archive of the hooks takes %d bytes, and nodes read %d: give large files as url: with sha256", n, maxArchive)
 	}
@@ -65,31 +70,68 @@ func (m *model) fromBucket(url string) (part UserData, object *Object, err error
 		return part, nil, err
 	}
 	script := strings.NewReplacer(
-		"@reader@", base64.StdEncoding.EncodeToString(gzipped([]byte(reader))),
+		"@reader@", packedReader(reader),
 		"@url@", url,
 		"@sum@", object.SHA256,
 	).Replace(m.runtime.FromBucket)
 	return UserData{archiveName, boothook, script}, object, nil
 }
 
+// tarred returns a tar file with the files, in this order.
+func tarred(files []nodeFile) []byte {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	var err error
+	for _, f := range files {
+		err = errors.Join(err, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.path[1:], Mode: int64(f.mode), Size: int64(len(f.content))}))
+		_, e := w.Write(f.content)
+		err = errors.Join(err, e)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		panic(err) // no name holds a NUL, and a bytes.Buffer takes all
+	}
+	return b.Bytes()
+}
+
 // Files returns what the object puts on nodes, in the order in which it does.
-func (o *Object) Files() ([]File, error) {
-	listing, err := gunzip(o.Content, 1<<30)
+func (o *Object) Files() (files []File, err error) {
+	content, err := gunzip(o.Content, 1<<30)
 	if err != nil {
 		return nil, err
 	}
-	files, ok := listed(listing)
-	if !ok {
-		return nil, fmt.Errorf("%s: its content is no archive of kopshook", o.Address())
+	r := tar.NewReader(bytes.NewReader(content))
+	for {
+		h, err := r.Next()
+		if err == io.EOF && len(files) > 0 {
+			return files, nil
+		}
+		var data []byte
+		if err == nil {
+			data, err = io.ReadAll(r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: its content is no archive of kopshook", o.Address())
+		}
+		files = append(files, File{Path: "/" + h.Name, Mode: uint32(h.Mode), Owner: "root:root", Content: data})
 	}
-	return files, nil
+}
+
+// What stands around the reader in the part (templates/v1/bucket.sh).
+const beginReader, endReader = " << '.'\n", "\n.\n"
+
+// packedReader returns the reader as one line. Ascii85 takes 6 % less than base64.
+func packedReader(python string) string {
+	z := deflated([]byte(python))
+	text := make([]byte, ascii85.MaxEncodedLen(len(z)))
+	return string(text[:ascii85.Encode(text, z)])
 }
 
 // InBucket returns the URL and the SHA-256 of the archive that an archive part names; ok says whether it names one.
 func InBucket(content string) (url, sum string, ok bool) {
-	_, last, found := strings.Cut(content, "\n.\n) && exec sh -c \"$s\" - ")
-	words := strings.Fields(last)
-	if !found || len(words) != 2 {
+	head, _, found := strings.Cut(content, beginReader)
+	_, arguments, found2 := strings.Cut(head, "\nexec(source)' ")
+	words := strings.Fields(arguments)
+	if !found || !found2 || len(words) != 2 {
 		return "", "", false
 	}
 	return words[0], words[1], true
@@ -100,7 +142,18 @@ func plainReader(content string) (string, bool) {
 	if _, _, ok := InBucket(content); !ok {
 		return "", false
 	}
-	return plainHere(content)
+	head, rest, _ := strings.Cut(content, beginReader)
+	encoded, tail, found := strings.Cut(rest, endReader)
+	if !found {
+		return "", false
+	}
+	z := make([]byte, 4*len(encoded))
+	n, _, err := ascii85.Decode(z, []byte(encoded), true)
+	if err != nil {
+		return "", false
+	}
+	reader, err := inflated(z[:n])
+	return head + beginReader + string(reader) + endReader[1:] + tail, err == nil && isText(reader)
 }
 
 // plainHere returns a script with its compressed here-document as plain text.

@@ -233,7 +233,7 @@ func testGateWritesTheDropIns(t *testing.T, shell []string) {
 		if !n.exists("run/kopshook/ok/light") {
 			t.Error("the marker of this boot is gone: a kubelet that crashes would stay down")
 		}
-		if with := n.read("run/kopshook/with"); !strings.Contains(with, "FIRST_BOOT=true") {
+		if with := n.read("run/kopshook/env"); !strings.Contains(with, "FIRST_BOOT=true") {
 			t.Errorf("it is no longer the first boot: %s", with)
 		}
 		n.told("")
@@ -259,7 +259,7 @@ func testGateWritesTheDropIns(t *testing.T, shell []string) {
 		if n.exists("run/kopshook/ok/light") {
 			t.Error("the marker of the last boot is still there")
 		}
-		if with := n.read("run/kopshook/with"); !strings.Contains(with, "FIRST_BOOT=false") {
+		if with := n.read("run/kopshook/env"); !strings.Contains(with, "FIRST_BOOT=false") {
 			t.Errorf("it is still the first boot: %s", with)
 		}
 		if !n.exists("etc/systemd/system/kopshook-light.service") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 )
 
 // Plain returns the content of a part that Generate made with its encoded files as plain text, for people to read and
@@ -84,4 +85,12 @@ func gunzip(compressed []byte, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(r, limit))
+}
+
+func inflated(compressed []byte) ([]byte, error) {
+	r, err := zlib.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, 1<<20))
 }

@@ -97,7 +97,7 @@ func TestRunner(t *testing.T) {
 		{name: "cannot be verified", script: count, hook: func(h *Hook) { h.Verify = []byte("exit 5") },
 			want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 5, Reason: "verify: exit status 5"}, exit: 5, runs: 2},
 		{name: "cannot place a file", script: count, hook: func(h *Hook) {
-			h.Files = []File{{Path: "/run/kopshook/with/x", Mode: 0o644, Owner: owner(t), Content: []byte("x")}}
+			h.Files = []File{{Path: "/run/kopshook/env/x", Mode: 0o644, Owner: owner(t), Content: []byte("x")}}
 		}, want: nodestatus.Status{State: nodestatus.Failed, Attempts: 2, ExitCode: 1, Reason: "files: exit status 1"}, exit: 1},
 		{name: "stops at the first script that fails", hook: func(h *Hook) {
 			h.Scripts = []Script{{"a", []byte("#!/bin/sh\n" + count)}, {"b b", []byte("exit 4")}, {"c", []byte(count)}}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 )
 
 // writeFile returns an entry of cloud-init's write_files. Its permissions are cloud-init's 0644 unless mode says
@@ -55,6 +56,22 @@ func gzipped(content []byte) []byte {
 	}
 	if err != nil {
 		panic(err) // the level is legal, and a bytes.Buffer takes all
+	}
+	return b.Bytes()
+}
+
+// deflated is gzipped with the shorter header of zlib.
+func deflated(content []byte) []byte {
+	var b bytes.Buffer
+	w, err := zlib.NewWriterLevel(&b, zlib.BestCompression)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err) // as above
 	}
 	return b.Bytes()
 }

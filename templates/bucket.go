@@ -33,8 +33,7 @@ func (r *Runtime) Bucket(scheme string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("nodes cannot read %s://", scheme)
 	}
-	pieces = slices.Concat([]string{"common"}, pieces, []string{"get", "attempt", "archive"})
-	return strings.Replace(text(r.name, "bucket/install.sh"), "@python@", r.python(pieces), 1), nil
+	return r.python(slices.Concat([]string{"common", "install"}, pieces, []string{"get", "attempt", "archive"})), nil
 }
 
 // Reader is the Python, to be compressed, that brings files of these schemes, of buckets and of stores of secrets.

@@ -64,7 +64,7 @@ run | verify | undo) # SUM MARK, as a systemd unit; undo has its checksum in pla
   }
   arch=$(uname -m)
   case $arch in x86_64) arch=amd64 ;; aarch64) arch=arm64 ;; esac
-  first=$(sed -n 's/.*KOPSHOOK_FIRST_BOOT=\([a-z]*\).*/\1/p' /run/kopshook/with 2> /dev/null)
+  first=$(sed -n 's/.*FIRST_BOOT=\([a-z]*\).*/\1/p' /run/kopshook/env 2> /dev/null)
   # for env(1), so that a variable of the hook is not one of this script
   set -- HOME=/root KOPSHOOK_CLUSTER="${KOPSHOOK_CLUSTER:-$(field ClusterName)}" KOPSHOOK_INSTANCE_GROUP="$(field InstanceGroupName)" \
     KOPSHOOK_ROLE="$(field InstanceGroupRole)" KOPSHOOK_NODE_ARCH="$arch" KOPSHOOK_FIRST_BOOT="${first:-false}"

@@ -168,7 +168,7 @@ func TestAttemptOnTheNode(t *testing.T) {
 		"verify alone":          {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n", "verify": "echo fine >> ran\n"}, verify: true, ran: "fine\n", undone: true},
 		"variables":             {files: map[string]string{"env": "set -- \"$@\" 'name=a b'\n", "script": "#!/bin/sh\necho \"$name $HOME $KOPSHOOK_CLUSTER $KOPSHOOK_INSTANCE_GROUP $KOPSHOOK_ROLE $KOPSHOOK_FIRST_BOOT\" >> ran\n"}, ran: "a b /root c.example.com nodes Node false\n"},
 		"the first boot": {files: map[string]string{"script": "#!/bin/sh\necho $KOPSHOOK_FIRST_BOOT >> ran\n"},
-			before: func(n *node) { n.write("run/kopshook/with", "exec x KOPSHOOK_FIRST_BOOT=true y\n") }, ran: "true\n"},
+			before: func(n *node) { n.write("run/kopshook/env", "CLUSTER=c ROLE=Node FIRST_BOOT=true\n") }, ran: "true\n"},
 		"a signal":             {files: map[string]string{"script": "#!/bin/sh\nkill -9 $PPID\n"}, exit: -1, why: "ended by a signal\n", undone: true},
 		"files of another pod": {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, sum: strings.Repeat("0", 64), exit: 1, why: "the files are not those of this pod\n", undone: true},
 		"a script that was edited": {files: map[string]string{"script": "#!/bin/sh\necho one >> ran\n"}, exit: 1, why: "the files are not those of this pod\n", undone: true,

@@ -1,6 +1,8 @@
 #!/bin/sh
-# kopshook v1: the hooks lie in a bucket; this part has what reads them
-s=$(base64 -d << . | gzip -dc
+# kopshook v1: brings the hooks from a bucket, with cloud-init's Python
+/proc/$PPID/exe -c 'from base64 import *
+from zlib import *
+source = decompress(a85decode(input()))
+exec(source)' @url@ @sum@ << '.'
 @reader@
 .
-) && exec sh -c "$s" - @url@ @sum@

@@ -45,9 +45,8 @@ mkdir -p $r/ok $r/hook $v/status "$v/$i"
 cd $r
 echo >"$b"
 # The runner reads it in each attempt. In a later run on the same boot it is still the first boot.
-# shellcheck disable=SC2016 # for the runner
-[ -e with ] || echo 'p=$(hostname -I)
-exec timeout -vk 9 $limit env HOME=/root $(printf "KOPSHOOK_%s " HOOK=$h PHASE=$phase ATTEMPT=$n CLUSTER=@cluster@ INSTANCE_GROUP=@group@ ROLE=@role@ NODE_NAME=$(uname -n) NODE_IP=${p%% *} NODE_ARCH=$(uname -m | sed "s/x86_/amd/;s/aarch/arm/") NODE_OS=$(. /etc/os-release && echo $ID${VERSION_ID+-$VERSION_ID}) FIRST_BOOT='"${first-false}"') "$@"' >with
+# shellcheck disable=SC2086 # true or false
+[ -e env ] || echo CLUSTER=@cluster@ INSTANCE_GROUP=@group@ ROLE=@role@ FIRST_BOOT=${first-false} >env
 @hooks@
 cd gate
 for f in */*; do

@@ -31,8 +31,9 @@ try() {
     mkdir -p "$c" "$w"
     echo 0 >"$c/cgroup.procs"
     cd "$w" || exit
-    # shellcheck disable=SC1091 # the gate makes it
-    . $r/with
+    p=$(hostname -I)
+    # shellcheck disable=SC1091,SC2046,SC2086 # words
+    exec timeout -vk 9 $limit env HOME=/root $(printf 'KOPSHOOK_%s ' HOOK=$h PHASE=$phase ATTEMPT=$n $(cat $r/env) NODE_NAME=$(uname -n) NODE_IP=${p%% *} NODE_ARCH=$(uname -m | sed 's/x86_/amd/;s/aarch/arm/') NODE_OS=$(. /etc/os-release && echo $ID${VERSION_ID+-$VERSION_ID})) "$@"
   ) && return
   rc=$?
   while grep -q . "$c/cgroup.procs"; do

@@ -1,23 +1,13 @@
 
-def place(path):  # MODE SIZE LF PATH LF CONTENT, one after the other; units come last
-    data = gzip.open(path).read()
-    while data:
-        head, name, data = data.split(b"\n", 2)
-        mode, size = map(int, head.split())
-        os.makedirs(os.path.dirname(name), exist_ok=True)
-        with open(name + b"~", "wb") as f:
-            f.write(data[:size])
-        os.chmod(f.name, int(str(mode), 8))
-        os.rename(f.name, name)
-        data = data[size:]
+def place():
+    tarfile.open(want).extractall("/")  # units come last
     os.sync()
     open(stamp, "w").write(want)
 
 def note(state, why=""):
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    now = time.strftime("%FT%TZ", time.gmtime())
     began.append(now)
-    text = json.dumps(dict(hook="archive", phase="pre-nodeup", state=state, reason=why, attempts=n, exitCode=0, startedAt=began[0],
-                           updatedAt=now, instanceID=machine, hash=want[:12]))
+    text = json.dumps(dict(hook="archive", phase="pre-nodeup", state=state, reason=why, attempts=n, exitCode=0, startedAt=began[0], updatedAt=now, instanceID=machine, hash=want[:12]))
     print("kopshook:", text, file=open("/dev/console", "w"))
     path = "/var/lib/kopshook/status/archive.json"
     print(text, file=open(path + "~", "w"))
@@ -32,7 +22,7 @@ why = ""
 if not os.path.exists(stamp) or open(stamp).read() != want:
     for n in range(1, 7):
         note("running", why)
-        why = attempt(get, address + "/" + want, part, want) or attempt(place, part)
+        why = attempt(get, address + "/" + want, want, want) or attempt(place)
         if not why:
             break
         why = "attempt %d of 6: %s/%s: %s" % (n, address, want, why)

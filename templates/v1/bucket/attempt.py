@@ -8,7 +8,7 @@ def attempt(f, *args):  # returns why it failed
             os.remove(part)
         if e.headers["date"]:  # a wrong clock makes signatures wrong
             skew = parsedate_to_datetime(e.headers["date"]).timestamp() - time.time()
-        code = re.search(r"(?:<Code>|\"(?:__type|status|code)\": ?\")(?:[\w.]+#)?(\w+)", str(e.read(4096)))
+        code = re.search(r"(?:[Cc]ode|type|status)(?:>|\": ?\")(?:[\w.]+#)?(\w+)", str(e.read(4096)))
         return "%s, asked as %s" % (code and code.group(1) or e, who)
     except Exception as e:
         return str(e)

@@ -1,7 +1,7 @@
 
 def aws_secret(service, target, name, **body):
-    region = name.split(":")[3] if name[:4] == "arn:" else aws_meta("region", "placement/region")
-    host = service + "." + region + "." + aws_meta("domain", "services/domain")
+    region = name.split(":")[3] if name[:4] == "arn:" else aws_meta("placement/region")
+    host = service + "." + region + "." + aws_meta("services/domain")
     headers = {"content-type": "application/x-amz-json-1.1", "x-amz-target": target}
     return json.load(aws(service, region, host, "/", headers, json.dumps(body).encode()))
 

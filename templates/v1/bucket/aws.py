@@ -1,14 +1,14 @@
 
-def aws_meta(what, path):
-    token = meta("token", "latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "60"}, "PUT")
-    return meta(what, "latest/meta-data/" + path, {"X-aws-ec2-metadata-token": token})
+def aws_meta(path):
+    token = meta("latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "60"}, "PUT")
+    return meta("latest/meta-data/" + path, {"X-aws-ec2-metadata-token": token})
 
 def aws(service, region, host, path, headers, body=b""):
     # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
     global who
     roles = "iam/security-credentials/"
-    who = aws_meta("role", roles).split()[0]
-    role = json.loads(aws_meta("credentials", roles + who))
+    who = aws_meta(roles).split()[0]
+    role = json.loads(aws_meta(roles + who))
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() + skew))
     h = dict(headers, host=host)
     h["x-amz-content-sha256"] = sha256(body)

@@ -1,14 +1,14 @@
 # kopshook v1: reads a bucket with the machine's own identity. Python 3.6 and its standard library alone.
-import gzip, hashlib, hmac, json, os, re, sys, time
+import hashlib, hmac, json, os, re, sys, tarfile, time
 from email.utils import parsedate_to_datetime
-from urllib.error import HTTPError
-from urllib.parse import quote
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+from urllib.error import *
+from urllib.parse import *
+from urllib.request import *
 
 skew = 0  # seconds by which the cloud's clock is ahead
 who = ""  # as whom the machine asks
 
-def ask(address, headers={}, data=None, method=None, through=[]):
+def ask(address, headers={}, data=None, method=None, *through):
     return build_opener(*through).open(Request(address, data, headers, method=method), timeout=20)
 
 def sha256(data):

@@ -1,7 +1,7 @@
 
 def gcp_secretmanager(name):
     if "/" not in name:
-        project = meta("project", "computeMetadata/v1/project/project-id", {"Metadata-Flavor": "Google"})
+        project = meta("computeMetadata/v1/project/project-id", {"Metadata-Flavor": "Google"})
         name = "projects/" + project + "/secrets/" + name
     if "/versions/" not in name:
         name += "/versions/latest"

@@ -2,8 +2,8 @@
 def s3(place, headers, region=""):
     bucket, path = place.split("/", 1)
     path = "/" + quote(path, "/~")
-    home = region or aws_meta("region", "placement/region")
-    host = "s3." + home + "." + aws_meta("domain", "services/domain")
+    home = region or aws_meta("placement/region")
+    host = "s3." + home + "." + aws_meta("services/domain")
     if "." in bucket:  # no certificate is for two labels
         path = "/" + bucket + path
     else:

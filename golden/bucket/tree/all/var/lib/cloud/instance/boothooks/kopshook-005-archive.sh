@@ -1,35 +1,49 @@
 #!/bin/sh
-# kopshook v1: the hooks lie in a bucket; this part has what reads them
-s=$(base64 -d << . | gzip -dc
-set -eu
-d=/opt/kopshook/hooks/archive
-mkdir -pm700 $d
-cat > $d/fetch << 'EOF'
-import gzip,hashlib,hmac,json,os,re,sys,time
+# kopshook v1: brings the hooks from a bucket, with cloud-init's Python
+/proc/$PPID/exe -c 'from base64 import *
+from zlib import *
+source = decompress(a85decode(input()))
+exec(source)' s3://example-kops-hooks/main 496f949cfa35b2adb787d6be88fc31141d8b3b49ac45e589c186de25b71c7348 << '.'
+import hashlib,hmac,json,os,re,sys,tarfile,time
 from email.utils import parsedate_to_datetime
-from urllib.error import HTTPError
-from urllib.parse import quote
-from urllib.request import HTTPRedirectHandler,ProxyHandler,Request,build_opener
+from urllib.error import *
+from urllib.parse import *
+from urllib.request import *
 Q=0
 M=""
-def ask(A,headers={},E=None,method=None,through=[]):
+def ask(A,headers={},E=None,method=None,*through):
 	return build_opener(*through).open(Request(A,E,headers,method=method),timeout=20)
 def sha256(E):
 	return hashlib.sha256(E).hexdigest()
+if sys.argv[0]=="-c":
+	P="/opt/kopshook/hooks/archive"
+	os.makedirs(P,448,True)
+	open(P+"/fetch","wb").write(source)
+	open("/etc/systemd/system/kopshook-archive.service","w").write("""[Unit]
+After=network-online.target cloud-config.target
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+TimeoutStartSec=600
+EnvironmentFile=-/etc/environment
+WorkingDirectory=%s
+ExecStart=%s -IWi fetch %s %s
+"""%(P,os.path.realpath(sys.executable),*sys.argv[1:]))
+	sys.exit(os.system("systemctl daemon-reload")>0)
 HTTPRedirectHandler.redirect_request=lambda *_:None
-def meta(what,D,headers,method=None):
+def meta(D,headers,method=None):
 	try:
-		return ask("http://169.254.169.254/"+D,headers,None,method,[ProxyHandler({})]).read().decode()
+		return ask("http://169.254.169.254/"+D,headers,None,method,ProxyHandler({})).read().decode()
 	except OSError as e:
-		raise OSError("metadata service, %s: %s"%(what,e))
-def N(what,D):
-	token=meta("token","latest/api/token",{"X-aws-ec2-metadata-token-ttl-seconds":"60"},"PUT")
-	return meta(what,"latest/meta-data/"+D,{"X-aws-ec2-metadata-token":token})
+		raise OSError("metadata service, %s: %s"%(D,e))
+def N(D):
+	token=meta("latest/api/token",{"X-aws-ec2-metadata-token-ttl-seconds":"60"},"PUT")
+	return meta("latest/meta-data/"+D,{"X-aws-ec2-metadata-token":token})
 def aws(service,C,host,D,headers,O=b""):
 	global M
 	roles="iam/security-credentials/"
-	M=N("role",roles).split()[0]
-	role=json.loads(N("credentials",roles+M))
+	M=N(roles).split()[0]
+	role=json.loads(N(roles+M))
 	K=time.strftime("%Y%m%dT%H%M%SZ",time.gmtime(time.time()+Q))
 	h=dict(headers,host=host)
 	h["x-amz-content-sha256"]=sha256(O)
@@ -47,8 +61,8 @@ def aws(service,C,host,D,headers,O=b""):
 def s3(H,headers,C=""):
 	bucket,D=H.split("/",1)
 	D="/"+quote(D,"/~")
-	P=C or N("region","placement/region")
-	host="s3."+P+"."+N("domain","services/domain")
+	P=C or N("placement/region")
+	host="s3."+P+"."+N("services/domain")
 	if "." in bucket:
 		D="/"+bucket+D
 	else:
@@ -98,28 +112,18 @@ def Z(f,*args):
 			os.remove(I)
 		if e.headers["date"]:
 			Q=parsedate_to_datetime(e.headers["date"]).timestamp()-time.time()
-		code=re.search(r"(?:<Code>|\"(?:__type|status|code)\": ?\")(?:[\w.]+#)?(\w+)",str(e.read(4096)))
+		code=re.search(r"(?:[Cc]ode|type|status)(?:>|\": ?\")(?:[\w.]+#)?(\w+)",str(e.read(4096)))
 		return "%s, asked as %s"%(code and code.group(1) or e,M)
 	except Exception as e:
 		return str(e)
-def H(D):
-	E=gzip.open(D).read()
-	while E:
-		head,name,E=E.split(b"\n",2)
-		mode,J=map(int,head.split())
-		os.makedirs(os.path.dirname(name),exist_ok=True)
-		with open(name+b"~","wb") as f:
-			f.write(E[:J])
-		os.chmod(f.name,int(str(mode),8))
-		os.rename(f.name,name)
-		E=E[J:]
+def H():
+	tarfile.open(F).extractall("/")
 	os.sync()
 	open(stamp,"w").write(F)
 def note(state,G=""):
-	K=time.strftime("%Y-%m-%dT%H:%M:%SZ",time.gmtime())
+	K=time.strftime("%FT%TZ",time.gmtime())
 	W.append(K)
-	X=json.dumps(dict(hook="archive",phase="pre-nodeup",state=state,reason=G,attempts=n,exitCode=0,startedAt=W[0],
-						   updatedAt=K,instanceID=L,hash=F[:12]))
+	X=json.dumps(dict(hook="archive",phase="pre-nodeup",state=state,reason=G,attempts=n,exitCode=0,startedAt=W[0],updatedAt=K,instanceID=L,hash=F[:12]))
 	print("kopshook:",X,file=open("/dev/console","w"))
 	D="/var/lib/kopshook/status/archive.json"
 	print(X,file=open(D+"~","w"))
@@ -133,7 +137,7 @@ G=""
 if not os.path.exists(stamp) or open(stamp).read()!=F:
 	for n in range(1,7):
 		note("running",G)
-		G=Z(get,A+"/"+F,I,F) or Z(H,I)
+		G=Z(get,A+"/"+F,F,F) or Z(H)
 		if not G:
 			break
 		G="attempt %d of 6: %s/%s: %s"%(n,A,F,G)
@@ -145,19 +149,4 @@ if not os.path.exists(stamp) or open(stamp).read()!=F:
 	os.system("systemctl daemon-reload; systemctl --no-block start kops-configuration")
 	note("succeeded")
 open("/run/kopshook/ok/archive","w")
-EOF
-p=$(sed -n '1s/^#! *\([^ ]*\).*/\1/p' "$(command -v cloud-init)") # the Python that cloud-init runs with
-cat > /etc/systemd/system/kopshook-archive.service << EOF
-[Unit]
-After=network-online.target cloud-config.target
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-TimeoutStartSec=600
-EnvironmentFile=-/etc/environment
-WorkingDirectory=$d
-ExecStart=$p -I fetch $1 $2
-EOF
-systemctl daemon-reload
 .
-) && exec sh -c "$s" - s3://example-kops-hooks/main 30482bb97c4a877a059e675aa4780f8589d799b3ce52f79e1ba1a6e373767eb1

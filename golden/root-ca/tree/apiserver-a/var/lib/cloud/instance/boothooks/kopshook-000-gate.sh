@@ -35,8 +35,7 @@ rm -rf $r/gate
 mkdir -p $r/ok $r/hook $v/status "$v/$i"
 cd $r
 echo >"$b"
-[ -e with ] || echo 'p=$(hostname -I)
-exec timeout -vk 9 $limit env HOME=/root $(printf "KOPSHOOK_%s " HOOK=$h PHASE=$phase ATTEMPT=$n CLUSTER=main.example.com INSTANCE_GROUP=apiserver-a ROLE=APIServer NODE_NAME=$(uname -n) NODE_IP=${p%% *} NODE_ARCH=$(uname -m | sed "s/x86_/amd/;s/aarch/arm/") NODE_OS=$(. /etc/os-release && echo $ID${VERSION_ID+-$VERSION_ID}) FIRST_BOOT='"${first-false}"') "$@"' >with
+[ -e env ] || echo CLUSTER=main.example.com INSTANCE_GROUP=apiserver-a ROLE=APIServer FIRST_BOOT=${first-false} >env
 hook Wants= 400-root-ca kops-configuration.service kubelet.service containerd.service
 cd gate
 for f in */*; do
