@@ -228,14 +228,14 @@ func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 			first = d
 		} else if a, b := first.runtime(), d.runtime(); a != b {
 			conflict(r, d.Pos("spec.runtime"), "spec.runtime", "give both the same runtime",
-				"runtime is %s, but %s for another spec of instance group `%s` (%s)", b, a, g.Name, first.Pos("spec.runtime"))
+				"runtime is %s, but %s for another spec of instance group `%s` (%s)", b, a, g.label(), first.Pos("spec.runtime"))
 		}
 		if len(hooks) > 0 && d.Spec.Spec.Archive {
 			if archived == nil {
 				archived = d
 			} else if a, b := archived.Spec.Spec.ArchiveURL, d.Spec.Spec.ArchiveURL; a != b {
 				conflict(r, d.Pos("spec.archiveURL"), "spec.archiveURL", "give both the same archiveURL, or neither: the archive of an instance group is one",
-					"archiveURL differs from that of another spec of instance group `%s` (%s)", g.Name, archived.Pos("spec.archiveURL"))
+					"archiveURL differs from that of another spec of instance group `%s` (%s)", g.label(), archived.Pos("spec.archiveURL"))
 			}
 		}
 		out = append(out, hooks...)
@@ -272,19 +272,19 @@ func checkConflicts(hooks []Resolved, g Group, r *report.Report) {
 		h := &hooks[i]
 		if other := names[h.Name]; other != nil {
 			conflict(r, h.Pos("name"), h.FieldPath("name"), "rename one of the two, or let their selectors exclude each other",
-				"hook `%s` is there twice for instance group `%s`, also at %s", h.Name, g.Name, other.Pos("name"))
+				"hook `%s` is there twice for instance group `%s`, also at %s", h.Name, g.label(), other.Pos("name"))
 		}
 		names[h.Name] = h
 		for j, f := range h.Files {
 			field := strict.Item("files", j) + ".path"
 			if other := files[f.Path]; other.byAnother(h) {
 				conflict(r, h.Pos(field), h.FieldPath(field), "place it with one of the two hooks, or let their selectors exclude each other",
-					"file %q is placed by two hooks of instance group `%s`, `%s` and `%s` (%s)", f.Path, g.Name, h.Name, other.Name, other.pos)
+					"file %q is placed by two hooks of instance group `%s`, `%s` and `%s` (%s)", f.Path, g.label(), h.Name, other.Name, other.pos)
 				continue
 			}
 			if folder, in, other := fileAndFolder(h, f.Path, files, inside); folder != "" {
 				conflict(r, h.Pos(field), h.FieldPath(field), "place one of them elsewhere, or let the selectors of the two hooks exclude each other",
-					"%q cannot be a file and the folder of %q: hooks `%s` and `%s` (%s) of instance group `%s` place them", folder, in, h.Name, other.Name, other.pos, g.Name)
+					"%q cannot be a file and the folder of %q: hooks `%s` and `%s` (%s) of instance group `%s` place them", folder, in, h.Name, other.Name, other.pos, g.label())
 				continue
 			}
 			p := placed{h, f.Path, h.Pos(field)}

@@ -1,6 +1,7 @@
 package hookspec
 
 import (
+	"cmp"
 	"path"
 	"slices"
 )
@@ -12,7 +13,10 @@ type Group struct {
 	Role       string // ControlPlane, APIServer, Node or Bastion
 	Labels     map[string]string
 	NodeLabels map[string]string // spec.nodeLabels
+	Label      string            // what messages call it, where that is not its name
 }
+
+func (g Group) label() string { return cmp.Or(g.Label, g.Name) }
 
 // Selection says whether a spec selects an instance group, and how.
 type Selection int

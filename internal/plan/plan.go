@@ -197,6 +197,7 @@ func newPlanner(loader Loader, r *report.Report) *planner {
 func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
 	g := &Group{Group: ig, Manifest: m, diffs: &p.diffs, ofSeveral: p.several}
 	who := Selectable(ig)
+	who.Label = g.Label()
 	var chosen []*hookspec.Doc
 	exact := false
 	for _, d := range docs {
@@ -217,7 +218,7 @@ func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, 
 		h := &g.Hooks[maxHooks]
 		p.tooMany[h.Pos("name")] = true
 		p.report.Errorf(h.Pos("name"), h.FieldPath("name"), "put what belongs together into one hook",
-			"instance group %q has %d hooks, and user data holds no more than %d", g.Name, len(g.Hooks), maxHooks)
+			"instance group %q has %d hooks, and user data holds no more than %d", g.Label(), len(g.Hooks), maxHooks)
 	}
 	p.serve(g, exact)
 	if g.Skipped != "" || p.report.HasErrors() {
