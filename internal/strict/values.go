@@ -179,7 +179,11 @@ func (r *Reader) Items(v Value) iter.Seq[Value] {
 func (r *Reader) Entries(v Value) iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		if v.node.Kind != yaml.MappingNode {
-			r.wrongType(v, "a mapping", "write `key: value` lines")
+			remedy := "write `key: value` lines"
+			if v.field != nil && v.field.Type == ObjectsByName {
+				remedy = "write each name as a key, and the fields below it"
+			}
+			r.wrongType(v, "a mapping", remedy)
 			return
 		}
 		for i := 0; i+1 < len(v.node.Content); i += 2 {
