@@ -315,16 +315,17 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 }
 
 func (in *inputs) adviseNext(c *cli.Context, output string, groups []*adoption, written bool) {
+	say := func(format string, args ...any) { fmt.Fprintln(in.stderr, report.Clean(fmt.Sprintf(format, args...))) }
 	if written && output == "" {
-		fmt.Fprintln(in.stderr, "The hooks are in the manifests, in place of the parts: keep the specs and the manifests together")
+		say("The hooks are in the manifests, in place of the parts: keep the specs and the manifests together")
 		return
 	}
 	if written {
-		fmt.Fprintf(in.stderr, "%s is written, and its hooks are in the manifests: read both, and keep them together\n", output)
+		say("%s is written, and its hooks are in the manifests: read both, and keep them together", output)
 		for _, g := range groups {
 			if s := g.group.Size; s != nil && s.Remedy != nil {
 				m := g.group.Manifest.Name
-				fmt.Fprintf(in.stderr, "The user data of %s has to get smaller first: kopshook fit -f %s -w %s && kopshook merge -f %[2]s -w %[3]s\n", g.Name, output, m)
+				say("The user data of %s has to get smaller first: kopshook fit -f %s -w %s && kopshook merge -f %[2]s -w %[3]s", g.Name, output, m)
 			}
 		}
 		return
@@ -342,6 +343,6 @@ func (in *inputs) adviseNext(c *cli.Context, output string, groups []*adoption, 
 			others = ", with a further -f for each spec of the hooks that they have already"
 		}
 	}
-	fmt.Fprintf(in.stderr, "%s is written: read it, and edit it. The parts are still in the manifests; this puts the hooks in their place%s: kopshook adopt -f %s -w %s\n",
+	say("%s is written: read it, and edit it. The parts are still in the manifests; this puts the hooks in their place%s: kopshook adopt -f %s -w %s",
 		output, others, strings.Join(specs, " -f "), strings.Join(slices.Sorted(maps.Keys(files)), " "))
 }

@@ -43,6 +43,9 @@ func TestNoNameBreaksALineOfTextOutput(t *testing.T) {
 	if err := os.Symlink("plain.yaml", plain); err != nil {
 		t.Fatal(err)
 	}
+	byHand := "by hand " + evil + ".yaml"
+	write(byHand, "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata:\n  name: nodes\n  labels: {kops.k8s.io/cluster: a.example.com}\nspec:\n  role: Node\n"+
+		"  additionalUserData:\n  - name: a.sh\n    type: text/x-shellscript\n    content: |\n      #!/bin/sh\n      echo\n")
 	write(spec, gitFreeSpec)
 	write("locked/"+spec, strings.Replace(gitFreeSpec, `script: "#!/bin/sh\n"`, `source: `+`"https://a.invalid/`+evilYAML()[1:], 1))
 	write(status, `{"hook": "a\n::error::x", "phase": "pre-nodeup", "state": "failed", "attempts": 1, "reason": "\n::error::x"}`)
@@ -54,9 +57,10 @@ func TestNoNameBreaksALineOfTextOutput(t *testing.T) {
 		{"diff", spec, manifest}, {"diff", spec, plain}, {"diff", "--forecast", spec, plain},
 		{"list", spec, manifest}, {"list", spec, plain}, {"fit", spec, plain}, {"fit", spec, manifest},
 		{"lint", spec, manifest}, {"lint", spec, plain}, {"explain", spec, manifest}, {"explain", spec, plain}, {"explain", "-o", "mermaid", spec, plain},
-		{"adopt", manifest}, {"adopt", plain}, {"adopt", "-o", "new " + evil, plain}, {"render", "-g", evil, spec, plain},
+		{"adopt", manifest}, {"adopt", plain}, {"adopt", "-o", "new " + evil, plain}, {"adopt", "-o", "newer " + evil, byHand},
+		{"adopt", "-o", "newest " + evil, "-w", byHand}, {"render", "-g", evil, spec, plain},
 		{"lock", "--offline", spec}, {"lock", "--check", "locked/" + spec}, {"lock", "--update", evil, spec}, {"vendor", "-f", spec, evil},
-		{"status", status}, {"status", "--console", evil}, {"new", evil}, {"new", "-o", spec, "nvidia-driver"}, {"convert", "--from", evil, plain},
+		{"status", status}, {"status", "--console", evil}, {"new", evil}, {"new", "-o", spec, "nvidia-driver"}, {"new", "-o", "fresh " + evil, "nvidia-driver"}, {"convert", "--from", evil, plain},
 		{"convert", "--from", "kops", manifest}, {"exec", evil, "--", "kops", "update"}, {"exec", "--dry-run", spec, "--", "kops", evil}, {"addon", "-f", spec, evil},
 		{evil}, {"merge", "--" + evil}, {"edit", "-f", spec, manifest}, {"external", evil}, {"schema", evil}, {"completion", evil}, {"fn", evil},
 		{"push", "--dry-run", spec, plain}, {"push", "--dry-run", evil}, {"bake", "-g", evil, spec, plain}, {"bake", spec, plain}, {"try", "--suite", evil, spec, plain},

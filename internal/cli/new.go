@@ -93,7 +93,7 @@ if you have any:
    kopshook merge -w %[1]s ig.yaml
    kopshook check %[1]s ig.yaml
    sudo kopshook try --group GROUP ig.yaml
-`, file)
+`, report.Clean(file))
 	return nil
 }
 

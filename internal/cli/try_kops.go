@@ -59,7 +59,7 @@ func realGroup(c *cli.Context, g *plan.Group, parts []cloudinit.Part) ([]byte, e
 		return nil, report.Hint("leave out --kops", "%w", err)
 	}
 	if packages := g.Object.Spec.Packages; len(packages) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "kopshook: spec.packages is left out, because the node has no network: name them with --package %s\n", strings.Join(packages, " --package "))
+		fmt.Fprintf(c.App.ErrWriter, "kopshook: spec.packages is left out, because the node has no network: name them with --package %s\n", report.OneLine(strings.Join(packages, " --package ")))
 	}
 	return manifest, nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // Format of a report.
@@ -39,10 +41,10 @@ func (r *Result) writeText(w io.Writer) error {
 		if note != "" {
 			s += "  " + note
 		}
-		b.WriteString(s + "\n")
+		b.WriteString(report.OneLine(s) + "\n") // an extension says its name and what it likes
 	}
 	if r.Note != "" {
-		fmt.Fprintf(&b, "no hooks run: %s\n", r.Note)
+		fmt.Fprintf(&b, "no hooks run: %s\n", report.OneLine(r.Note))
 	}
 	r.inOrder(func(k KopsPart) {
 		switch {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -58,6 +59,20 @@ func TestReports(t *testing.T) {
 				golden.Check(t, filepath.Join("testdata", "report", name+ext), got.Bytes())
 			})
 		}
+	}
+}
+
+// What an extension says is its own: a line of the report is one line, and no command for the system that prints it.
+func TestReportIsALineForEachStep(t *testing.T) {
+	evil := "x\n::error::made up\x1b[31m ##[error]y"
+	result := &Result{Command: []string{"kops"}, Note: evil, Steps: []StepResult{{Name: evil, Kind: "extension", Event: BeforeCreate, Status: Failed, Message: evil}}}
+	result.ran(KopsPart{Command: []string{"kops"}, Started: true})
+	var got bytes.Buffer
+	if err := result.Write(&got, Text); err != nil {
+		t.Fatal(err)
+	}
+	if s := got.String(); strings.Count(s, "\n") != 3 || strings.Contains(s, "\x1b") || strings.Contains(s, "##[") {
+		t.Errorf("the report is\n%q", s)
 	}
 }
 
