@@ -305,3 +305,53 @@ func TestLineBreaksOfAllKinds(t *testing.T) {
 		})
 	}
 }
+
+// A place that is not there is that of the deepest part of its path.
+func TestPositionsOfFields(t *testing.T) {
+	for form, c := range map[string]struct {
+		in   string
+		want [][2]int
+	}{
+		"YAML": {"apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata: {name: nodes}\nspec:\n  role: Node\n  additionalUserData:\n  - name: a\n    type: t\n  - {name: é, type: t}\n",
+			[][2]int{{1, 1}, {4, 1}, {6, 3}, {7, 5}, {9, 15}, {6, 3}, {6, 3}, {1, 1}}},
+		"JSON": {"{\"apiVersion\": \"kops.k8s.io/v1alpha2\", \"kind\": \"InstanceGroup\",\n\"metadata\": {\"name\": \"nodes\"},\n\"spec\": {\"role\": \"Node\",\n  \"additionalUserData\": [\n    {\"name\": \"a\", \"type\": \"t\"},\n    {\"name\": \"é\", \"type\": \"t\"}]}}\n",
+			[][2]int{{1, 2}, {3, 1}, {4, 3}, {5, 6}, {6, 19}, {4, 3}, {4, 3}, {1, 1}}},
+	} {
+		g := parse(t, c.in).Groups()[0]
+		for i, path := range []string{"apiVersion", "spec", "spec additionalUserData", "spec additionalUserData 0 name", "spec additionalUserData 1 type",
+			"spec additionalUserData 2 name", "spec additionalUserData name", "other"} {
+			if line, col := g.Position(strings.Fields(path)...); [2]int{line, col} != c.want[i] {
+				t.Errorf("%s: %s is at %d:%d, want %v", form, path, line, col, c.want[i])
+			}
+		}
+	}
+}
+
+func TestGroupsWhoseNodesGetNoUserData(t *testing.T) {
+	const cluster = "---\napiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {name: c, labels: {alpha.kops.k8s.io/cloud: %s}}\nspec: {cloudProvider: aws}\n"
+	for name, c := range map[string]struct {
+		in                 string
+		leavesOut, ofClass bool
+	}{
+		"no cluster":          {fmt.Sprintf(group, ""), false, false},
+		"AWS":                 {fmt.Sprintf(group, "") + fmt.Sprintf(cluster, "aws"), false, false},
+		"metal":               {fmt.Sprintf(group, "") + fmt.Sprintf(cluster, "metal"), true, false},
+		"Karpenter":           {fmt.Sprintf(group, "  manager: Karpenter\n"), true, true},
+		"Karpenter on AWS":    {fmt.Sprintf(group, "  manager: Karpenter\n") + fmt.Sprintf(cluster, "aws"), true, true},
+		"Karpenter, Flatcar":  {fmt.Sprintf(group, "  manager: Karpenter\n  image: 075585003325/Flatcar-stable\n"), true, false},
+		"Flatcar, without it": {fmt.Sprintf(group, "  image: flatcar\n"), false, false},
+	} {
+		g := parse(t, c.in).Groups()[0]
+		if g.LeavesOut() != c.leavesOut || g.InNodeClass() != c.ofClass {
+			t.Errorf("%s: left out %v, in a node class %v", name, g.LeavesOut(), g.InNodeClass())
+		}
+	}
+}
+
+// What is not kops' passes as it is, even where kops' parser would refuse it.
+func TestDocumentsOfOthersAreNotJudged(t *testing.T) {
+	f := parse(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: 1, x: 2}\n---\n"+fmt.Sprintf(group, ""))
+	if docs := f.Documents(); len(docs) != 2 || docs[0].Kind != "ConfigMap" || docs[0].Name != "a" {
+		t.Errorf("documents: %v", docs)
+	}
+}
