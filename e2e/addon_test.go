@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,7 +36,7 @@ func podNode(t *testing.T, suite string, pods map[string]string, env ...string) 
 // podBoot boots the node and returns what the scenario printed, and the output of its pods.
 func (n *node) podBoot(scenario string, end boot.Ending) (*result, string) {
 	n.t.Helper()
-	r := n.boot(boot.Options{Scenario: podScript + scenario, End: end})
+	r := n.boot(boot.Options{Scenario: podScript + scenario, End: end, Limit: 8 * time.Minute}) // it waits often
 	logs, err := filepath.Glob(filepath.Join(n.Dir(), fmt.Sprintf("boot-%d", r.Number), "*.log"))
 	if err != nil {
 		n.t.Fatal(err)
@@ -233,13 +234,13 @@ if ready one; then echo ready; else echo unready; fi
 // A pod that goes does not take the hook with it, and the next one waits for it.
 func TestDaemonHookOutlivesItsPod(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
-		slow := daemon("- name: slow\n  script: |\n    #!/bin/sh\n    /trial/bin/event begins\n    sleep 8\n    /trial/bin/event ends\n")
+		slow := daemon("- name: slow\n  script: |\n    #!/bin/sh\n    /trial/bin/event begins\n    until [ -e /root/go ]; do sleep 0.1; done\n    /trial/bin/event ends\n")
 		n := podNode(t, suite, map[string]string{"one": slow, "two": slow})
 		r, _ := n.podBoot(`
 start one; settles slow running
 while ! systemctl is-active -q kopshook-daemon@slow && [ "$(systemctl show -p ActiveState --value kopshook-daemon@slow)" != activating ]; do sleep 0.2; done
 stop one
-start two; becomes two ready
+start two; sleep 2; : > /root/go; becomes two ready
 settles slow succeeded
 `, boot.PowerOff)
 		r.happens("begins", "ends").prints("hook slow running", "one stopped", "two is ready", "hook slow succeeded")
@@ -255,7 +256,7 @@ func TestDaemonPodWaitsForItsConfigMap(t *testing.T) {
 		r, logs := n.podBoot(`
 two=$(echo /pods/two/volumes/hook-hook-*)
 update $two /pods/one/volumes/hook-hook-*/..first
-start two; sleep 3
+start two; says two 'waits for the ConfigMap'
 if ready two; then echo ready; else echo unready; fi
 update $two $two/..first
 becomes two ready

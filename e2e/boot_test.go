@@ -119,7 +119,7 @@ func TestNodeThatDoesNotSettle(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "trixie", userData(t, script("00-slow.sh", "sleep 600\n")))
 	start := time.Now()
-	r := n.boot(boot.Options{Limit: 20 * time.Second, End: boot.Cut})
+	r := n.boot(boot.Options{Limit: 40 * time.Second, End: boot.Cut})
 	if r.Outcome != boot.Timeout {
 		t.Errorf("the outcome is %q, want %q", r.Outcome, boot.Timeout)
 	}

@@ -48,7 +48,7 @@ func TestDaemonVerifyIsAskedFirst(t *testing.T) {
 // onDrift: run. The hook runs again when its node has its turn, within ten times as long as it may take; the log says when.
 func TestDaemonHookRunsAgainOnDrift(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
-		hook := daemon("- name: hook\n  onDrift: run\n  timeout: 1s\n  script: |\n    #!/bin/sh\n    /trial/bin/event runs\n    : > /root/works\n  verify: test -e /root/works\n")
+		hook := daemon("- name: hook\n  onDrift: run\n  timeout: 1h\n  script: |\n    #!/bin/sh\n    /trial/bin/event runs\n    : > /root/works\n  verify: test -e /root/works\n")
 		n := podNode(t, suite, map[string]string{"one": hook}, "VERIFY_SECONDS=1")
 		r, _ := n.podBoot(`
 start one; becomes one ready; settles hook succeeded
@@ -56,7 +56,7 @@ rm /root/works; settles hook failed
 status=/var/lib/kopshook/status/hook.json
 for _ in $(seq 100); do ! grep -q 'runs again in' $status || break; sleep 0.2; done
 sed -n 's/.*\(verify: exit status 1; runs again in\) [0-9]* s.*/\1/p' $status
-# its turn is up to ten minutes away: make it now
+# its turn is up to ten hours away, and hardly ever at once: make it now
 date +%s > /proc/$(cat /pods/one/pid 2> /dev/null || pgrep -of /kopshook/run.sh)/root/state/turn-hook
 settles hook succeeded; becomes one ready
 sed 's/.*"reason":"\([^"]*\)".*/\1/' $status
@@ -149,13 +149,13 @@ func TestTwoDaemonPodsAtOnce(t *testing.T) {
   script: |
     #!/bin/sh
     mkdir /run/alone || /trial/bin/event overlap
-    sleep 3
+    until [ -e /root/go ]; do sleep 0.1; done
     /trial/bin/event "$WHO"
     rmdir /run/alone
 `)
 		n := podNode(t, suite, map[string]string{"one": old, "two": strings.Replace(old, "WHO: old", "WHO: new", 1)})
 		r, logs := n.podBoot(`
-start one; settles hook running; start two
+start one; settles hook running; start two; says two 'hook: waits for another pod'; : > /root/go
 becomes two ready; becomes one ready
 cat /opt/kopshook/daemon/hook/env
 `, boot.PowerOff)

@@ -145,7 +145,7 @@ func TestTroubleshooting(t *testing.T) {
 			contains("console", r.Console, `"state":"failed","reason":"no gate on this boot"`)
 		n.hasStatus("license", "failed", "no gate on this boot")
 		must(n.Seed(changed, id))
-		r = n.boot(boot.Options{Scenario: "cloud-init init\nkill -9 $(systemctl show --property=MainPID --value kubelet)\nsleep 3\n" +
+		r = n.boot(boot.Options{Scenario: "cloud-init init\n" + killsKubelet +
 			page.wayOut("the gate ran twice on one boot")})
 		r.happens("kubelet-start", "settled", "kubelet-start", "way-out", "joined").never("license", "driver", "more").fails()
 		n.hasStatus("license", "succeeded", "")

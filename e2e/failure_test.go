@@ -80,11 +80,7 @@ func TestAlwaysFailsContinues(t *testing.T) {
 - {name: nice, attempts: 2, retryDelay: 1s, onFailure: continue, script: "#!/bin/sh\n/trial/bin/event nice\nexit 1"}
 - {name: next, weight: 1, run: every-boot, script: "#!/bin/sh\n/trial/bin/event next"}
 `))...))
-		r := n.boot(boot.Options{Scenario: `
-kill -9 "$(systemctl show --property=MainPID --value kubelet)"
-for i in $(seq 100); do [ "$(systemctl show --property=NRestarts --value kubelet)" = 1 ] && systemctl is-active --quiet kubelet && break; sleep 0.1; done
-sleep 1
-`})
+		r := n.boot(boot.Options{Scenario: killsKubelet})
 		r.happens("nice", "nice", "next", "nodeup-start", "kubelet-start", "settled", "kubelet-start")
 		n.hasStatus("nice", "failed", "script: exit status 1")
 	})

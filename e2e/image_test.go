@@ -11,7 +11,7 @@ import (
 
 // once waits until kops-configuration.service is enabled: kops starts it before it enables it, and a power cut between
 // the two leaves a node that no boot brings up, whatever its hooks do
-// (kops v1.36.2 upup/pkg/fi/nodeup/nodetasks/service.go:394-406).
+// (kops v1.36.2 upup/pkg/fi/nodeup/nodetasks/service.go:394-406). The first time there is a minute for the cut.
 const once = `
 - name: once
   attempts: 1
@@ -19,7 +19,7 @@ const once = `
     #!/bin/sh
     until [ -e /etc/systemd/system/multi-user.target.wants/kops-configuration.service ]; do sleep 0.1; done
     /trial/bin/event once-start
-    sleep 3
+    [ -e /srv/once ] || { : > /srv/once; sleep 60; }
     /trial/bin/event once-end
 `
 

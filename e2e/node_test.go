@@ -174,6 +174,12 @@ func (n *node) dropIns() map[string]string {
 	return all
 }
 
+// killsKubelet has the kubelet die, in a scenario, and waits until systemd has started it again.
+const killsKubelet = `
+kill -9 "$(systemctl show --property=MainPID --value kubelet)"
+for i in $(seq 300); do [ "$(grep -c ' kubelet-start$' /trial/out/events)" -lt 2 ] || break; sleep 0.1; done
+`
+
 // result is a boot and what is expected of it.
 type result struct {
 	*boot.Result

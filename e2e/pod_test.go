@@ -78,10 +78,10 @@ says() { # POD TEXT, within two minutes
   done
   echo "$1 does NOT say $2"
 }
-stop() { # POD, as when it is deleted, within a minute; runc run may still be taking the control group away itself
+stop() { # POD, as when it is deleted, with 30 s to end in; runc run may still be taking the control group away itself
   {
     runc kill "$1" TERM
-    for _ in $(seq 100); do [ "$(runc state "$1" | grep -c '"running"')" = 1 ] || break; sleep 0.1; done
+    for _ in $(seq 300); do [ "$(runc state "$1" | grep -c '"running"')" = 1 ] || break; sleep 0.1; done
     runc kill --all "$1" KILL
     for _ in $(seq 100); do
       runc state "$1" || break

@@ -93,10 +93,7 @@ first=$(pid)
 systemctl restart kopshook-pre.service kopshook-late.service
 systemctl stop kopshook-pre.service kopshook-late.service
 sleep 0.5
-[ "$(pid)" = "$first" ] && /trial/bin/event kubelet-lives
-kill -9 "$first"
-sleep 3
-[ "$(pid)" != "$first" ] && systemctl is-active --quiet kubelet && /trial/bin/event kubelet-is-back
+[ "$(pid)" = "$first" ] && /trial/bin/event kubelet-lives` + killsKubelet + `[ "$(pid)" != "$first" ] && systemctl is-active --quiet kubelet && /trial/bin/event kubelet-is-back
 `})
 		r.happens("pre-start", "pre-end", "late-start", "late-end", "kubelet-start", "settled", "kubelet-lives", "kubelet-start", "kubelet-is-back")
 	})
