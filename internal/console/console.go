@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -174,13 +173,15 @@ func partial(text string) (s nodestatus.Status, ok bool) {
 
 type reader struct {
 	console *Console
-	fresh   bool // the next thing of ours belongs to another boot
+	fresh   bool           // the next thing of ours belongs to another boot
+	hooks   map[string]int // where the hooks of the last boot stand in it
+	said    map[string]bool
 }
 
 func (r *reader) boot() *Boot {
 	if r.fresh {
 		r.console.Boots = append(r.console.Boots, Boot{})
-		r.fresh = false
+		r.fresh, r.hooks, r.said = false, map[string]int{}, map[string]bool{}
 	}
 	return r.console.Last()
 }
@@ -192,17 +193,17 @@ func (r *reader) status(s nodestatus.Status) {
 		r.fresh = true
 	}
 	b = r.boot()
-	for i := range b.Hooks {
-		if b.Hooks[i].Hook == s.Hook {
-			b.Hooks[i] = s
-			return
-		}
+	if i, known := r.hooks[s.Hook]; known {
+		b.Hooks[i] = s
+		return
 	}
+	r.hooks[s.Hook] = len(b.Hooks)
 	b.Hooks = append(b.Hooks, s)
 }
 
 func (r *reader) message(text string) {
-	if b := r.boot(); !slices.Contains(b.Messages, text) {
+	if b := r.boot(); !r.said[text] {
+		r.said[text] = true
 		b.Messages = append(b.Messages, text)
 	}
 }

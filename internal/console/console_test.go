@@ -107,13 +107,20 @@ func FuzzParse(f *testing.F) {
 
 // TestHostileConsolesTakeNoTime: what a machine writes is anybody's; the time to read it grows with its length alone.
 func TestHostileConsolesTakeNoTime(t *testing.T) {
+	var hooks, messages strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&hooks, "%s{\"hook\":\"h%d\",\"state\":\"failed\"}\n", Mark, i)
+		fmt.Fprintf(&messages, "%s{\"part\":\"p%d\",\"state\":\"failed\"}\n", Mark, i)
+	}
 	for name, piece := range map[string]string{
-		"marks in one line":      Mark + "{",
-		"open strings, one line": Mark + `{"hook":`,
-		"lines of a torn entry":  "\n" + Mark + "{\"hook\":\"" + strings.Repeat("\n", joined/2) + strings.Repeat("x", 1<<10),
-		"kernel messages":        Mark + "{[   12.345678] ",
+		"another hook in each line":    hooks.String(),
+		"another message in each line": messages.String(),
+		"marks in one line":            Mark + "{",
+		"open strings, one line":       Mark + `{"hook":`,
+		"lines of a torn entry":        "\n" + Mark + "{\"hook\":\"" + strings.Repeat("\n", joined/2) + strings.Repeat("x", 1<<10),
+		"kernel messages":              Mark + "{[   12.345678] ",
 	} {
-		text := []byte(strings.Repeat(piece, 1<<20/len(piece)))
+		text := []byte(strings.Repeat(piece, max(1, 1<<20/len(piece))))
 		began := time.Now()
 		Parse(text)
 		if took := time.Since(began); took > 10*time.Second {
