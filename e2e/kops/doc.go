@@ -3,7 +3,9 @@
 // e2e; make e2e-kops builds the programs (minutes, once) and runs them, as root.
 //
 // Not here: warm pools. nodeup looks for one on AWS only (upup/pkg/fi/nodeup/command.go:256 of kops 1.36.2), and the cluster of
-// these tests is one of Hetzner's. A cluster of AWS takes more than a metadata service and an Auto Scaling API: kops asks EC2,
-// IAM and ELB while it makes user data, and kops-controller asks STS and EC2 who a node is. The stand-in of nodeup is told
-// that its machine is warming (boot.Nodeup), and leaves the kubelet as nodeup/pkg/model/kubelet.go:600 does.
+// these tests is one of Hetzner's. A cluster of AWS takes more than a metadata service and an Auto Scaling API. While kops makes
+// user data, for Terraform too, it asks EC2 for regions, zones, images and types of instances, STS whose account it is, and ELB for
+// the address of the API's load balancer; kops-controller asks STS and EC2 who a node is (upup/pkg/fi/cloudup/awsup/aws_verifier.go).
+// The stand-in of nodeup is told that its machine is warming (boot.Nodeup), and leaves the kubelet as
+// nodeup/pkg/model/kubelet.go:600 does.
 package kops
