@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -135,4 +136,22 @@ func TestASecondSignalKillsAHookAtOnce(t *testing.T) {
 		t.Errorf("it says %v, want the first signal", s)
 	}
 	w.Close()
+}
+
+func TestOnlyInterruptsEndHooks(t *testing.T) {
+	var ends, typed []string
+	for _, s := range Signals {
+		if interrupts(s) {
+			ends = append(ends, s.String())
+		}
+		if fromTerminal(s) {
+			typed = append(typed, s.String())
+		}
+	}
+	if want := []string{"interrupt", "terminated", "hangup", "quit"}; !slices.Equal(ends, want) {
+		t.Errorf("%q end hooks, want %q", ends, want)
+	}
+	if want := []string{"interrupt", "quit"}; !slices.Equal(typed, want) {
+		t.Errorf("%q come from terminals, want %q", typed, want)
+	}
 }
