@@ -100,6 +100,7 @@ func (o *Object) Files() (files []File, err error) {
 		return nil, err
 	}
 	r := tar.NewReader(bytes.NewReader(content))
+	total := int64(0)
 	for {
 		h, err := r.Next()
 		if err == io.EOF && len(files) > 0 {
@@ -107,7 +108,11 @@ func (o *Object) Files() (files []File, err error) {
 		}
 		var data []byte
 		if err == nil {
-			data, err = io.ReadAll(r)
+			if total += h.Size; total > int64(len(content)) { // a sparse file is as large as it says
+				err = tar.ErrHeader
+			} else {
+				data, err = io.ReadAll(r)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: its content is no archive of kopshook", o.Address())

@@ -1,6 +1,8 @@
 package generator
 
 import (
+	"archive/tar"
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,7 +58,23 @@ func TestArchiveInABucketHoldsTheSameFiles(t *testing.T) {
 }
 
 func TestWrongObjectsAreRefused(t *testing.T) {
-	for name, content := range map[string][]byte{"not compressed": []byte("x"), "cut off": gzipped([]byte("755 20\n/x\nshort")), "no listing": gzipped([]byte("hello\n"))} {
+	sparse := make([]byte, 1536) // an old GNU header of a file of 8 GiB - 1, all of it a hole
+	copy(sparse, "bomb")
+	copy(sparse[100:], "0000644\x000000000\x000000000\x0000000000000\x0000000000000\x00        S")
+	copy(sparse[257:], "ustar  \x00")
+	copy(sparse[386:], "77777777777\x0000000000000\x00")
+	copy(sparse[483:], "77777777777\x00")
+	sum := 0
+	for _, c := range sparse[:512] {
+		sum += int(c)
+	}
+	copy(sparse[148:], fmt.Sprintf("%06o\x00 ", sum))
+	if h, err := tar.NewReader(bytes.NewReader(sparse)).Next(); err != nil || h.Size != 1<<33-1 {
+		t.Fatalf("the test's own file is wrong: %v, %v", h, err)
+	}
+	for name, content := range map[string][]byte{"not compressed": []byte("x"),
+		"cut off": gzipped(tarred([]nodeFile{{"/x", 0o644, []byte("content")}})[:515]), "no tar file": gzipped([]byte("hello\n")),
+		"empty": gzipped(tarred(nil)), "a hole": gzipped(sparse)} {
 		if files, err := (&Object{Content: content}).Files(); err == nil {
 			t.Errorf("%s: %v", name, files)
 		}
