@@ -4,7 +4,9 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"slices"
 
@@ -14,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -244,6 +247,40 @@ func TestFaultsOfACloudThatPass(t *testing.T) {
 			n.lives(&cloud{Fault: fault, Objects: c.Objects})
 			r := n.boot(boot.Options{Limit: 5 * time.Minute})
 			r.joins().fails().ordered("one", "nodeup-start", "kubelet-start").contains("console", r.Console, why)
+		})
+	}
+}
+
+// What stays wrong keeps the node closed, with a reason of its own on the console and in the status; nothing of the archive is there.
+// Six attempts take 155 s of pauses: the nodes sleep side by side.
+func TestFaultsOfACloudThatStay(t *testing.T) {
+	data, c := inBucket(t, oneInBucket)
+	t.Parallel()
+	for fault, why := range map[string]string{
+		"wrong bytes": "wrong sha256: ", "half, always anew": "cut off after ", "denied": "AccessDenied, asked as nodes.e2e.example.com",
+		"no metadata": "metadata service, latest/api/token: <urlopen error [Errno 111] Connection refused>",
+		"gone":        "NoSuchKey, asked as nodes.e2e.example.com", "no bucket": "NoSuchBucket, asked as nodes.e2e.example.com",
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t, boot.Suites[0].Name, data)
+			faulty := &cloud{Fault: fault, Objects: c.Objects}
+			if fault == "gone" {
+				faulty = &cloud{}
+			}
+			n.lives(faulty)
+			r := n.boot(boot.Options{Limit: 5 * time.Minute})
+			r.blocks().never("one", "nodeup-start").fails("kopshook-archive.service")
+			failed := regexp.MustCompile(`kopshook: \{"hook": "archive".*"state": "failed", "reason": "attempt 6 of 6: s3://kopshook-e2e/hooks/[0-9a-f]{64}: ` + regexp.QuoteMeta(why))
+			if !failed.MatchString(r.Console) {
+				t.Errorf("the console has no line like %s", failed)
+			}
+			if s := n.status("archive"); s["state"] != "failed" || !strings.Contains(fmt.Sprint(s["reason"]), why) {
+				t.Errorf("status %v", s)
+			}
+			if _, err := n.Stat("/opt/kopshook/hooks/one"); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("something of the archive is there: %v", err)
+			}
 		})
 	}
 }

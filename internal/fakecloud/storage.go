@@ -89,6 +89,7 @@ func (c *Cloud) send(w http.ResponseWriter, r *http.Request, data []byte) {
 		data = data[:len(data)/2+1]
 		if len(data) > 1 {
 			w.Write(data)
+			http.NewResponseController(w).Flush() // else nothing of what is small arrives
 			panic(http.ErrAbortHandler)
 		}
 	}
