@@ -123,7 +123,11 @@ func (r *localReader) open(name, shown string) (root *os.Root, rel string, err e
 	if actual != abs {
 		where = fmt.Sprintf(": it leads to %s", actual)
 	}
-	return nil, "", report.Hint("move it there, or allow its folder with --allow-path "+filepath.Dir(actual),
+	folder := actual
+	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
+		folder = filepath.Dir(actual)
+	}
+	return nil, "", report.Hint("move it there, or allow its folder with --allow-path "+folder,
 		"source %q lies outside the spec's folder %s%s", shown, r.base, where)
 }
 

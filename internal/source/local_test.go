@@ -77,6 +77,7 @@ func TestLocal(t *testing.T) {
 		"a link outside":                      {src: "out.sh", want: "error: source \"out.sh\" lies outside the spec's folder TOP/specs: it leads to TOP/shared/s.sh\n" + outside},
 		"a link to a folder outside":          {src: "outdir/s.sh", want: "error: source \"outdir/s.sh\" lies outside the spec's folder TOP/specs: it leads to TOP/shared/s.sh\n" + outside},
 		"a link outside in a folder":          {src: "bad", want: "error: source \"bad/out\" lies outside the spec's folder TOP/specs: it leads to TOP/shared/s.sh\n" + outside},
+		"a folder outside":                    {src: "/etc", want: "error: source \"/etc\" lies outside the spec's folder TOP/specs\nhint: move it there, or allow its folder with --allow-path /etc\n"},
 		"a link to a system file":             {src: "passwd", want: "error: source \"passwd\" lies outside the spec's folder TOP/specs: it leads to /etc/passwd\nhint: move it there, or allow its folder with --allow-path /etc\n"},
 		"a dangling link":                     {src: "dangling", want: "error: source \"dangling\" does not exist\n" + missing},
 		"a dangling link in a folder":         {src: "broken", want: "error: source \"broken/nothing\" does not exist\n" + missing},
