@@ -15,10 +15,10 @@ const cloudName = "kopshook-003-cloud.sh"
 // isEmbedded says whether user data, or the archive, has the file's bytes.
 func (f *File) isEmbedded() bool { return len(f.URLs) == 0 && f.Secret == "" }
 
-// bucketURL is an object. A folder of archives (hookspec's archiveURL) has the same form.
-var bucketURL = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$`)
-})
+// BucketURLPattern matches the address of an object in a bucket (RE2).
+const BucketURLPattern = `^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$`
+
+var bucketURL = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(BucketURLPattern) })
 
 // URLError says why nodes cannot download from u, and what to do; wrong is empty when they can.
 func URLError(u string) (wrong, remedy string) {

@@ -14,6 +14,7 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // maxConfigMap is what the values of a ConfigMap may have together, in bytes
@@ -58,7 +59,7 @@ func hookFiles(h *generator.Hook) []hookFile {
 func envFile(env map[string]string) []byte {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		fmt.Fprintf(&b, "set -- \"$@\" %s='%s'\n", name, strings.ReplaceAll(env[name], "'", `'\''`))
+		fmt.Fprintf(&b, "set -- \"$@\" %s=%s\n", name, shell.Quote(env[name]))
 	}
 	return []byte(b.String())
 }

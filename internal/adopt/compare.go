@@ -8,6 +8,7 @@ import (
 	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // Moment is when something runs on a node.
@@ -181,7 +182,7 @@ func (a arrived) hasUnit(h generator.Hook) bool {
 
 func (a arrived) hasScript(h generator.Hook, s generator.Script) bool {
 	if h.Phase == generator.Boot {
-		return strings.Contains(a.commands, shellQuote(string(s.Content)))
+		return strings.Contains(a.commands, shell.Quote(string(s.Content)))
 	}
 	content, ok := a.written["/opt/kopshook/hooks/"+h.Name+"/"+s.Name]
 	return ok && content == string(s.Content)

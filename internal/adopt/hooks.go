@@ -247,10 +247,10 @@ func owner(f *cloudinit.File) string {
 
 // appendScript does what write_files does for an entry that says append.
 func appendScript(f *cloudinit.File, content string) string {
-	path := shellQuote(f.Path)
+	path := shell.Quote(f.Path)
 	lines := []string{"#!/bin/sh", "set -eu"}
 	if dir := f.Path[:strings.LastIndexByte(f.Path, '/')]; dir != "" {
-		lines = append(lines, "mkdir -p "+shellQuote(dir))
+		lines = append(lines, "mkdir -p "+shell.Quote(dir))
 	}
 	switch {
 	case !utf8.ValidString(content) || strings.ContainsFunc(content, binary):
@@ -258,13 +258,9 @@ func appendScript(f *cloudinit.File, content string) string {
 	case strings.HasSuffix(content, "\n") && !strings.Contains("\n"+content, "\nEND\n"):
 		lines = append(lines, "cat >> "+path+" <<'END'", content+"END")
 	default:
-		lines = append(lines, "printf %s "+shellQuote(content)+" >> "+path)
+		lines = append(lines, "printf %s "+shell.Quote(content)+" >> "+path)
 	}
-	return strings.Join(append(lines, fmt.Sprintf("chmod %04o %s", f.Mode, path), "chown "+shellQuote(owner(f))+" "+path), "\n") + "\n"
-}
-
-func shellQuote(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return strings.Join(append(lines, fmt.Sprintf("chmod %04o %s", f.Mode, path), "chown "+shell.Quote(owner(f))+" "+path), "\n") + "\n"
 }
 
 // addConfig adds what is passed through, each key to the hook of the part that has it.

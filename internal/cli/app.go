@@ -1,5 +1,5 @@
 // Package cli is the kopshook command: flags, files, streams and exit codes. All I/O of the program is here or in the
-// packages that it calls for it: internal/file, source, bucket, machines, clusterhooks, boot, localcluster and fakecloud.
+// packages that it calls for it: internal/file, source, bucket, machines, clusterhooks, kube, boot, localcluster and fakecloud.
 //
 // Rules of output: results go to standard output, everything else to standard error. Messages have a position
 // ("file:line:col: error: ...") or begin with "kopshook:"; lower case, no full stop; remedies stand on "hint:" lines.

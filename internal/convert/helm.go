@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // HelmOptions are what Helm would know of a release.
@@ -200,7 +202,7 @@ func (c *converter) helmHook(d *document, h *helmHook) {
 func (c *converter) helmScript(h *helmHook) string {
 	kubectl := `kubectl --context "$KOPSHOOK_CLUSTER"`
 	if h.namespace == "" && c.Helm.Namespace != "" {
-		kubectl += " --namespace " + shellQuote(c.Helm.Namespace)
+		kubectl += " --namespace " + shell.Word(c.Helm.Namespace)
 	}
 	lines := []string{
 		"set -eu",
@@ -223,15 +225,15 @@ func (c *converter) helmScript(h *helmHook) string {
 		done, failed, state = "Succeeded", "Failed", "{.status.phase}"
 	}
 	if done != "" {
-		object := shellQuote(strings.ToLower(h.kind) + "/" + h.name)
+		object := shell.Word(strings.ToLower(h.kind) + "/" + h.name)
 		get := "k get " + object
 		logs := "k logs " + object
 		if h.namespace != "" {
-			ns := " --namespace " + shellQuote(h.namespace)
+			ns := " --namespace " + shell.Word(h.namespace)
 			get, logs = get+ns, logs+ns
 		}
 		lines = append(lines, "while :; do",
-			"  case $("+get+" -o jsonpath="+shellQuote(state)+") in",
+			"  case $("+get+" -o jsonpath="+shell.Word(state)+") in",
 			"  "+done+") break ;;",
 			"  "+failed+")",
 			"    "+logs+" >&2 || true")

@@ -8,6 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"kopshook.dev/kopshook/internal/lint"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // kops converts spec.hooks of Cluster and InstanceGroup manifests. All else stays where it is: in the manifests.
@@ -85,7 +86,7 @@ func (c *converter) kopsHook(byRoles map[string]*document, owner string, selecto
 	}
 	switch {
 	case !enabled:
-		c.hook(d, origin{h, at}, label, append(fields, "script", script("# kops stops and disables the unit", "systemctl disable --now "+shellQuote(unit)))...)
+		c.hook(d, origin{h, at}, label, append(fields, "script", script("# kops stops and disables the unit", "systemctl disable --now "+shell.Word(unit)))...)
 	case container != nil:
 		image := strings.TrimSpace(c.text(container, at+".execContainer", "image"))
 		if image == "" {
@@ -106,7 +107,7 @@ func (c *converter) kopsHook(byRoles map[string]*document, owner string, selecto
 		}
 		fields = append(fields, "before", c.kopsBefore(before, h, at),
 			"files", []*yaml.Node{mapping("path", "/etc/systemd/system/"+unit, "content", content)})
-		c.hook(d, origin{h, at}, label, append(fields, "script", script("set -eu", "systemctl daemon-reload", "systemctl restart "+shellQuote(unit)))...)
+		c.hook(d, origin{h, at}, label, append(fields, "script", script("set -eu", "systemctl daemon-reload", "systemctl restart "+shell.Word(unit)))...)
 	}
 }
 
@@ -157,12 +158,12 @@ func (c *converter) kopsContainer(n *yaml.Node, at, image, name string, requires
 	}
 	lines := []string{"set -eu"}
 	for _, u := range requires {
-		lines = append(lines, "systemctl start "+shellQuote(u))
+		lines = append(lines, "systemctl start "+shell.Word(u))
 	}
 	lines = append(lines,
 		"# containerd comes with nodeup",
 		"until /usr/bin/ctr version > /dev/null 2>&1; do sleep 2; done",
-		"/usr/bin/ctr --namespace k8s.io image pull "+shellQuote(image),
+		"/usr/bin/ctr --namespace k8s.io image pull "+shell.Word(image),
 		"exec /usr/bin/ctr --namespace k8s.io run --rm --net-host --privileged \\",
 		"  --mount type=bind,src=/,dst=/rootfs,options=rbind:rslave \\",
 		"  --mount type=bind,src=/var/run/dbus,dst=/var/run/dbus,options=rbind:rprivate \\",
@@ -173,7 +174,7 @@ func (c *converter) kopsContainer(n *yaml.Node, at, image, name string, requires
 	}
 	slices.Sort(env)
 	for _, e := range env {
-		lines = append(lines, "  --env "+shellQuote(e)+" \\")
+		lines = append(lines, "  --env "+shell.Word(e)+" \\")
 	}
 	run := append([]string{image, name}, c.strings(c.field(n, "command"), at+".command")...)
 	return script(append(lines, "  "+shellWords(run))...)

@@ -3,23 +3,14 @@ package convert
 import (
 	"bytes"
 	"strings"
-)
 
-// shellQuote quotes a word for a POSIX shell.
-func shellQuote(s string) string {
-	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,", r)
-	})
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+	"kopshook.dev/kopshook/internal/shell"
+)
 
 func shellWords(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
-		quoted[i] = shellQuote(w)
+		quoted[i] = shell.Word(w)
 	}
 	return strings.Join(quoted, " ")
 }

@@ -16,7 +16,6 @@ const (
 	aPath     = `^/(?:.*[^/])?$`
 	notAPath  = `[\x00-\x1f\x7f]|//|/\.\.?(?:/|$)|^/$|^/(?:opt|run|var/lib)/kopshook(?:/|$)|^/etc/systemd/system/(?:.*/)?kopshook-[^/]*$`
 	webURL    = `^[hH][tT][tT][pP][sS]?://[!-"$-.0->A-~]+([/?][!"$-~]*)?$` // no user or password, no fragment
-	bucketURL = `^(s3|gs)://[a-z0-9][a-z0-9._-]{1,220}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$|^azureblob://[a-z0-9]{3,24}/[a-z0-9][a-z0-9-]{1,61}[a-z0-9](/[^/?#\x00-\x20\x7f]+)+$`
 	noText    = `^\s*$`
 	shebang   = `^#![ \t]*/`
 	notAGlob  = `[{},]|\[!`
@@ -90,7 +89,7 @@ func addRules(definitions node, objects []*strict.Object) {
 		if items, ok := n["items"].(node); ok {
 			n = items
 		}
-		n["pattern"] = webURL + "|" + bucketURL
+		n["pattern"] = webURL + "|" + generator.BucketURLPattern
 	}
 	set(property(definitions, "file", "secret"), "pattern", "^("+generator.SecretPattern+")$")
 	file := definitions["file"].(node)

@@ -150,10 +150,10 @@ func Script(commands []Exec) (script string, ok bool) {
 			return "", false
 		}
 		if path.Base(words[0]) == "touch" && len(words) == 2 && path.Dir(words[1]) != "/" {
-			b.WriteString("mkdir -p " + quote(path.Dir(words[1])) + ignore + "\n")
+			b.WriteString("mkdir -p " + shell.Word(path.Dir(words[1])) + ignore + "\n")
 		}
 		for i := range words {
-			words[i] = quote(words[i])
+			words[i] = shell.Word(words[i])
 		}
 		b.WriteString(strings.Join(words, " ") + ignore + "\n")
 	}
@@ -185,16 +185,6 @@ func split(line string) (words []string, ok bool) {
 		words, line = append(words, line[:n]), line[n:]
 	}
 	return words, true
-}
-
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@+-]+$`)
-
-// quote is a word for the shell.
-func quote(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 var span = regexp.MustCompile(`^(\d+) ?(s|sec|min|m|h|hr)?$`)
