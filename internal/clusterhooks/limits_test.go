@@ -115,3 +115,30 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 }
+
+func TestObjectsOfAManifest(t *testing.T) {
+	object := func(kind, name, cluster string, generation int64) kopsObject {
+		o := kopsObject{Kind: kind}
+		o.Metadata.Name, o.Metadata.Generation = name, generation
+		o.Metadata.Labels = map[string]string{clusterLabel: cluster}
+		return o
+	}
+	objects := []kopsObject{
+		object("InstanceGroup", "nodes", "a.b", 0), object("Cluster", "a.b", "", 0), object("InstanceGroup", "a.b", "", 0),
+		object("InstanceGroup", "c.d", "e.f", 0), object("Cluster", "g.h", "", 0),
+	}
+	if got := strings.Join(clustersOf(objects), " "); got != "a.b e.f g.h" {
+		t.Errorf("clusters are %q", got)
+	}
+	for name, want := range map[string]bool{"a.b": true, "g.h": true, "c.d": false, "e.f": false, "nodes": false, "": false} {
+		if got := isCluster(objects, name); got != want {
+			t.Errorf("%q is a cluster: %v", name, got)
+		}
+	}
+	for generations, want := range map[[2]int64]bool{{1, 2}: true, {2, 2}: false, {3, 2}: false, {0, 2}: false, {0, 0}: false} {
+		o, stored := object("Cluster", "a.b", "", generations[0]), object("Cluster", "a.b", "", generations[1])
+		if got := isOlder(&o, &stored); got != want {
+			t.Errorf("generation %d is older than %d: %v", generations[0], generations[1], got)
+		}
+	}
+}
