@@ -1,11 +1,14 @@
 package lint
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"kopshook.dev/kopshook/internal/hookspec"
+	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/shell"
 )
 
@@ -28,6 +31,24 @@ func (p *hookPass) checkHookShells(scripts, shells []*shellText) {
 	}
 	for _, s := range shells {
 		checkCommands(p, s, shells, p.h.Images, "nvidia") // another hook may have installed the driver
+	}
+}
+
+// checkLineEnds looks for lines that end in CRLF: in scripts, where the shell takes the carriage return for a character, and in files
+// of sources, which people did not write that way on purpose: Git for Windows did.
+func (p *hookPass) checkLineEnds(scripts []*shellText) {
+	const gits = "end lines in LF; with Git for Windows, say * text=auto eol=lf in .gitattributes"
+	for _, s := range scripts {
+		if before, _, ok := strings.Cut(s.Text, "\r\n"); ok {
+			line := 1 + strings.Count(before, "\n")
+			p.add("KH008", s.place(line, 1), "the script has lines that end in CRLF: the shell takes the carriage return for a character", remedy(gits))
+		}
+	}
+	for i, f := range p.h.Files {
+		if p.h.Said.Files[i].Source != nil && bytes.Contains(f.Content, []byte("\r\n")) && utf8.Valid(f.Content) {
+			p.add("KH008", p.h.Pos(fmt.Sprintf("files[%d].source", i)), fmt.Sprintf("%s has lines that end in CRLF, and so it will on nodes", f.Path),
+				severity(report.Warning), remedy(gits))
+		}
 	}
 }
 

@@ -66,6 +66,7 @@ func CheckHook(h *Hook) []Finding {
 		place := p.textPlace(fmt.Sprintf("dropIns[%d].content", i), d.Content)
 		files = append(files, &file{path: "/etc/systemd/system/" + d.Unit + ".d/hook.conf", text: d.Content, place: place})
 	}
+	p.checkLineEnds(scripts)
 	p.checkSecrets(shells, files)
 	p.checkDirection(shells, files)
 	checkShells(p, shells, h.Images)

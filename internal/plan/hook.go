@@ -44,7 +44,7 @@ func (p *planner) read(ctx context.Context, h *hookspec.Resolved) {
 					"%q of source %q is not a script: its first two bytes are not #!", f.Name, source.Redact(*src))
 			}
 			if first, _, _ := bytes.Cut(f.Content, []byte("\n")); bytes.HasPrefix(first, []byte("#!")) && bytes.HasSuffix(first, []byte("\r")) {
-				p.report.Errorf(h.Pos("source"), h.FieldPath("source"), "use line feeds only",
+				p.report.Errorf(h.Pos("source"), h.FieldPath("source"), "use line feeds only; with Git for Windows, say * text=auto eol=lf in .gitattributes",
 					"the first line of %q of source %q ends with a carriage return: no kernel finds that interpreter", f.Name, source.Redact(*src))
 			}
 			h.Scripts = append(h.Scripts, generator.Script{Name: f.Name, Content: f.Content})
