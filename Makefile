@@ -6,7 +6,7 @@ LDFLAGS := -s -w $(if $(VERSION),-X kopshook.dev/kopshook/internal/cli.version=$
 
 TOOL := $(GO) tool -modfile=$(CURDIR)/tools/go.mod
 
-.PHONY: build install demo test lint race mutate fuzz capi bench golden golden-unchanged keep-golden vet vet-os clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
+.PHONY: build install release image demo test lint race mutate fuzz capi bench golden golden-unchanged keep-golden vet vet-os clean e2e e2e-pipelines e2e-suites e2e-vm e2e-mutations e2e-apiserver e2e-kops e2e-cloudinit fuzz-cloudinit other-cloudinit bench-boot FORCE
 
 build:
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o kopshook .
@@ -21,6 +21,19 @@ install: build
 	./kopshook completion bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/kopshook'
 	./kopshook completion zsh > '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_kopshook'
 	./kopshook completion fish > '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/kopshook.fish'
+
+# What a release consists of, in dist/release: archives, what is in them, checksums. The commit has the release's tag, and no
+# file differs from it.
+release:
+	$(GO) run ./internal/release
+
+# The container image of the same commit, as an OCI layout in dist/image, and what is in it, in dist/image-sbom. It is
+# pushed nowhere. KO_DEFAULTBASEIMAGE names another base than ko's own, of a registry.
+KO := $(GO) run github.com/google/ko@v0.19.1
+image:
+	rm -rf dist/image dist/image-sbom
+	mkdir -p dist/image-sbom
+	KO_DOCKER_REPO=kopshook $(KO) build --bare --push=false --oci-layout-path=dist/image --sbom-dir=dist/image-sbom .
 
 # the GPU example, merged into an instance group of a real cluster file
 demo: build

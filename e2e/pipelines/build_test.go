@@ -4,12 +4,14 @@ package pipelines
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,37 +52,43 @@ func clone(t *testing.T, dir string) {
 	run(t, dir, fixed, "git", "init", "-q", "-b", "main")
 	run(t, dir, fixed, "git", "add", "-A")
 	run(t, dir, fixed, "git", "commit", "-q", "--no-gpg-sign", "-m", "release")
+	run(t, dir, fixed, "git", "tag", "--no-sign", tag)
 }
 
-// build builds a release of the tree in dir, with the flags of .goreleaser.yaml, and writes it to program: outside of
-// the tree, since a file of no commit makes the next build "+dirty".
-func build(t *testing.T, dir, program string, env ...string) [sha256.Size]byte {
+// release makes a release of the tree in dir, for one platform, and returns all files of it.
+func release(t *testing.T, dir string, env ...string) map[string]string {
 	t.Helper()
-	var config goreleaser
-	readYAML(t, ".goreleaser.yaml", &config)
-	b := config.Builds[0]
-	args := append([]string{"build"}, b.Flags...)
-	args = append(args, "-ldflags", strings.ReplaceAll(strings.Join(b.Ldflags, " "), "{{ .Tag }}", tag), "-o", program, b.Main)
-	run(t, dir, append(append(env, "GOFLAGS="), b.Env...), "go", args...)
-	data, err := os.ReadFile(program)
+	run(t, dir, env, "go", "run", "./internal/release", "-platforms", "linux/"+runtime.GOARCH)
+	made := map[string]string{}
+	entries, err := os.ReadDir(filepath.Join(dir, "dist", "release"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sha256.Sum256(data)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, "dist", "release", e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made[e.Name()] = string(data)
+	}
+	if len(made) != 3 {
+		t.Fatalf("not archive, contents and checksums: %q", slices.Sorted(maps.Keys(made)))
+	}
+	return made
 }
 
-// twoBuilds are those of two folders, made once for all tests.
-var twoBuilds struct {
-	once     sync.Once
-	dirs     [2]string
-	programs [2]string
-	sums     [2][sha256.Size]byte
+// twoReleases are those of two folders, made once for all tests.
+var twoReleases struct {
+	once sync.Once
+	dirs [2]string
+	made [2]map[string]string
 }
 
-// builds returns a folder with a clone of the tree, and the program that was built of it.
-func builds(t *testing.T) (dir, program string) {
+// releases returns a folder with a clone of the tree and its release, and the program that was in the archive.
+func releases(t *testing.T) (dir, program string) {
 	t.Helper()
-	twoBuilds.once.Do(func() {
+	two := &twoReleases
+	two.once.Do(func() {
 		top, err := os.MkdirTemp("", "kopshook-release")
 		if err != nil {
 			t.Fatal(err)
@@ -96,48 +104,66 @@ func builds(t *testing.T) (dir, program string) {
 		}
 		for i, dir := range []string{a, b} {
 			start := time.Now()
-			program := filepath.Join(top, fmt.Sprintf("kopshook-%d", i+1))
-			twoBuilds.sums[i] = build(t, dir, program)
-			twoBuilds.dirs[i], twoBuilds.programs[i] = dir, program
-			t.Logf("build %d took %v", i+1, time.Since(start).Round(time.Second))
+			two.made[i] = release(t, dir)
+			two.dirs[i] = dir
+			t.Logf("release %d took %v", i+1, time.Since(start).Round(time.Second))
+			run(t, filepath.Join(dir, "dist", "release"), nil, "sha256sum", "--check", "checksums.txt")
+			run(t, filepath.Join(dir, "dist", "release"), nil, "sh", "-c", "tar -xzf kopshook_*.tar.gz")
 		}
 	})
-	if twoBuilds.dirs[1] == "" {
-		t.Fatal("a build failed before")
+	if two.dirs[1] == "" {
+		t.Fatal("a release failed before")
 	}
-	return twoBuilds.dirs[0], twoBuilds.programs[0]
+	return two.dirs[0], filepath.Join(two.dirs[0], "dist", "release", "kopshook")
 }
 
-// Two builds of one commit, in different folders, are the same bytes.
+// Two releases of one commit, made in different folders, are the same bytes.
 func TestReleasesAreReproducible(t *testing.T) {
-	builds(t)
-	if twoBuilds.sums[0] != twoBuilds.sums[1] {
-		t.Errorf("two builds differ: %x, %x", twoBuilds.sums[0], twoBuilds.sums[1])
+	_, program := releases(t)
+	if !maps.Equal(twoReleases.made[0], twoReleases.made[1]) {
+		t.Errorf("two releases differ:\n%s%s", twoReleases.made[0]["checksums.txt"], twoReleases.made[1]["checksums.txt"])
 	}
-	data, err := os.ReadFile(twoBuilds.programs[1])
+	data, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range twoBuilds.dirs {
-		if bytes.Contains(data, []byte(dir)) {
-			t.Errorf("the program holds the name of the folder it was built in, %s", dir)
-		}
+	if bytes.Contains(data, []byte(twoReleases.dirs[0])) {
+		t.Errorf("the program holds the name of the folder it was built in, %s", twoReleases.dirs[0])
 	}
 }
 
-// So they are where nothing was compiled before: no file of the build cache is shared with the builds above.
+// So they are where nothing was compiled before, and whatever else people set for their own builds.
 func TestReleasesAreReproducibleFromAnEmptyCache(t *testing.T) {
-	dir, _ := builds(t)
-	start := time.Now()
-	sum := build(t, dir, filepath.Join(t.TempDir(), "kopshook"), "GOCACHE="+t.TempDir())
-	t.Logf("building from an empty cache took %v", time.Since(start).Round(time.Second))
-	if sum != twoBuilds.sums[0] {
-		t.Errorf("from an empty cache: %x, not %x", sum, twoBuilds.sums[0])
+	releases(t)
+	dir := twoReleases.dirs[1]
+	if err := os.RemoveAll(filepath.Join(dir, "dist", "release")); err != nil {
+		t.Fatal(err)
 	}
+	start := time.Now()
+	made := release(t, dir, "GOCACHE="+t.TempDir(), "GOFLAGS=-buildvcs=false", "GOAMD64=v3", "TZ=Asia/Tokyo")
+	t.Logf("a release from an empty cache took %v", time.Since(start).Round(time.Second))
+	if !maps.Equal(made, twoReleases.made[0]) {
+		t.Errorf("from an empty cache:\n%snot\n%s", made["checksums.txt"], twoReleases.made[0]["checksums.txt"])
+	}
+}
+
+// The command of docs/releases.md makes the program of the archive.
+func TestProgramOfAReleaseBuiltByHand(t *testing.T) {
+	dir, program := releases(t)
+	page, err := os.ReadFile(filepath.Join(repository(t), "docs", "releases.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^CGO_ENABLED=0 go build .*$`).Find(page)
+	if command == nil {
+		t.Fatal("docs/releases.md has no command that builds")
+	}
+	run(t, dir, []string{"GOFLAGS="}, "sh", "-c", string(command))
+	run(t, dir, nil, "cmp", "kopshook", program)
 }
 
 func TestVersionSaysReleaseCommitAndRuntimes(t *testing.T) {
-	dir, program := builds(t)
+	dir, program := releases(t)
 	commit := strings.TrimSpace(run(t, dir, fixed, "git", "rev-parse", "HEAD"))
 	got := run(t, dir, nil, program, "version")
 	for _, want := range []string{"kopshook " + tag + "\n", "commit: " + commit + "\n", "runtimes: v1"} {
