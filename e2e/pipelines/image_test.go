@@ -6,6 +6,7 @@ import (
 	"archive/tar"
 	"errors"
 	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ import (
 // emptyBase serves a base image with nothing in it: ko's own is in a registry far away.
 func emptyBase(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	base := strings.TrimPrefix(server.URL, "http://") + "/empty:latest"
 	ref, err := name.ParseReference(base)

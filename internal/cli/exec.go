@@ -56,6 +56,9 @@ Examples:
 }
 
 func execAction(c *cli.Context) error {
+	if err := clusterhooks.Supported(); err != nil {
+		return err
+	}
 	specs, command, err := splitExec(c.StringSlice("file"), c.Args().Slice())
 	if err != nil {
 		return err

@@ -68,10 +68,18 @@ type stage struct {
 	steps []step
 }
 
+// Supported says on which systems hooks run, on another one.
+func Supported() error {
+	if unsupported != "" {
+		return report.Hint("run it there, or run kops without hooks", "%s", unsupported)
+	}
+	return nil
+}
+
 // Run runs the hooks around the command, and the command. An error means that nothing was run.
 func Run(ctx context.Context, opts Options) (*Result, error) {
-	if unsupported != "" {
-		return nil, report.Hint("run it there, or run kops without hooks", "%s", unsupported)
+	if err := Supported(); err != nil {
+		return nil, err
 	}
 	r := &runner{Options: opts, command: ParseCommand(opts.Command), clients: map[*Extension]*client{}, found: map[*Extension][]handler{},
 		result: &Result{Command: opts.Command, Clusters: []string{}, Steps: []StepResult{}}}
