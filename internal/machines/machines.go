@@ -70,12 +70,18 @@ func Of(ctx context.Context, cluster *kops.Cluster, o Options) (Cloud, error) {
 		return newOpenstack(ctx, cluster.Spec.CloudProvider.Openstack)
 	default:
 		if remedy := otherClouds[id]; remedy != "" {
-			return nil, report.Hint(remedy, "kopshook does not ask %s for consoles: %w", id, errors.ErrUnsupported)
+			return nil, report.Hint(remedy, "%w", noConsoles("kopshook does not ask "+id+" for consoles"))
 		}
 		return nil, report.Hint("log in to the machine and run kopshook status there, or copy /var/lib/kopshook/status from it and name that folder",
-			"the API of %s has no consoles: %w", id, errors.ErrUnsupported)
+			"%w", noConsoles("the API of "+id+" has no consoles"))
 	}
 }
+
+// noConsoles is errors.ErrUnsupported in words of its own.
+type noConsoles string
+
+func (e noConsoles) Error() string      { return string(e) }
+func (noConsoles) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // otherClouds have consoles in their APIs, and kopshook does not ask them itself. DigitalOcean, Hetzner, Linode and Scaleway
 // show a console in a browser only.

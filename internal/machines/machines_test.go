@@ -256,7 +256,7 @@ func TestCloudsWithoutConsoles(t *testing.T) {
 		c := &kops.Cluster{}
 		c.Spec.CloudProvider = cloud
 		_, err := Of(context.Background(), c, Options{})
-		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), string(c.GetCloudProvider())) || !strings.Contains(report.Remedy(err), remedy) {
+		if !errors.Is(err, errors.ErrUnsupported) || strings.Contains(err.Error(), "unsupported operation") || !strings.Contains(err.Error(), string(c.GetCloudProvider())) || !strings.Contains(report.Remedy(err), remedy) {
 			t.Errorf("%s: got %v, %s", c.GetCloudProvider(), err, report.Remedy(err))
 		}
 	}
