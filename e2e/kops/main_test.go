@@ -83,6 +83,9 @@ func run(m *testing.M) (code int, err error) {
 			return 1, fmt.Errorf("missing here: %s", strings.Join(missing, "; "))
 		}
 	}
+	if mutating {
+		return m.Run(), nil
+	}
 	programs := os.Getenv("KOPSHOOK_PROGRAMS")
 	if programs == "" {
 		return 1, fmt.Errorf("KOPSHOOK_PROGRAMS is not set: run make e2e-kops")
@@ -158,7 +161,7 @@ func merged() ([]byte, error) {
 			}
 			text = changed
 		}
-		all = append(all, text)
+		all = append(all, mutated(text))
 	}
 	return []byte(strings.Join(all, "---\n")), nil
 }

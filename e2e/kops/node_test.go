@@ -3,6 +3,7 @@
 package kops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -64,9 +65,7 @@ func newNode(t *testing.T, group, suite string) *node {
 // boot boots the node once; its journal is shown when the test fails.
 func (n *node) boot(o boot.Options) *boot.Result {
 	n.t.Helper()
-	if o.Limit == 0 {
-		o.Limit = 3 * time.Minute
-	}
+	o.Limit = cmp.Or(o.Limit, 3*time.Minute)
 	start := time.Now()
 	n.began = start.Truncate(time.Second)
 	r, err := n.Boot(context.Background(), o)
@@ -89,7 +88,9 @@ func (n *node) boot(o boot.Options) *boot.Result {
 
 // ready waits until the kubelet of this boot has told the API that the node is Ready. It is nil when that does not happen.
 func (n *node) ready(ctx context.Context) *corev1.Node {
-	for range 240 {
+	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	defer stop()
+	for {
 		v, err := api.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})
 		if err == nil && isReady(v, n.began) {
 			return v
@@ -100,7 +101,6 @@ func (n *node) ready(ctx context.Context) *corev1.Node {
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
-	return nil
 }
 
 // isReady says whether a node is Ready, by what its kubelet said since then.
