@@ -138,8 +138,8 @@ func TestGitHubAction(t *testing.T) {
 	}{
 		{"a change that is merged", true, nil, "| `main.example.com` | `gpu-a` | `Node` | 0 to 8 | joins when its 2 hooks succeed, maybe too late | 1h31m (nvidia-driver) | `nvidia-driver` |", "true", true},
 		{"a change that somebody forgot to merge", false, nil, "`nvidia-driver`", "true", false},
-		{"no pull request: the manifest as it is", true, map[string]string{"pull request's base": ""}, "kops will replace no node", "false", true},
-		{"a base by name", true, map[string]string{"base": "HEAD"}, "kops will replace no node", "false", true},
+		{"no pull request: the manifest as it is", true, map[string]string{"pull request's base": ""}, "merging changes nothing", "false", true},
+		{"a base by name", true, map[string]string{"base": "HEAD"}, "merging changes nothing", "false", true},
 		{"a manifest that is new", true, map[string]string{"manifests": "new.yaml"}, "all manifests are new", "false", false},
 		{"lists with empty lines", true, map[string]string{"specs": "\nhooks.yaml\n\n", "manifests": "cluster.yaml\n"}, "`nvidia-driver`", "true", true},
 	}
@@ -233,7 +233,7 @@ func TestGitLabJob(t *testing.T) {
 	for _, merged := range []bool{true, false} {
 		dir, base := pullRequest(t, merged)
 		out, ok := shell(t, dir, []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA=" + base}, strings.Join(job.Script[2:], "\n"))
-		if ok != merged || !strings.Contains(out, "kops will replace 0 to 8 nodes") {
+		if ok != merged || !strings.Contains(out, "a rolling update will replace 0 to 8 nodes") {
 			t.Errorf("merged %v: succeeds %v:\n%s", merged, ok, out)
 		}
 		for _, p := range job.Artifacts.Paths {

@@ -18,7 +18,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 	groups, label := out.Groups, out.Labels()
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n", plan.Forecast(groups))
-	for _, s := range verdicts(out) {
+	for _, s := range verdicts(out, (*plan.Group).Changes) {
 		if s.bad {
 			fmt.Fprintf(&b, "\n> [!CAUTION]\n> %s: **%s**\n", report.Markdown(s.names(label)), report.Markdown(s.text))
 		}

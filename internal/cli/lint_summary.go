@@ -10,12 +10,10 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// printOutcomes says of which groups the machines do not join, lose something, or may come too late.
+// printOutcomes says what becomes of the machines of the groups, and which may come too late.
 func printOutcomes(w io.Writer, out *plan.Output) {
-	for _, s := range verdicts(out) {
-		if s.bad {
-			fmt.Fprintf(w, "kopshook: %s: %s\n", s.names(out.Labels()), report.OneLine(s.text))
-		}
+	for _, s := range verdicts(out, func(*plan.Group) bool { return true }) {
+		fmt.Fprintf(w, "kopshook: %s: %s\n", s.names(out.Labels()), report.OneLine(s.text))
 	}
 	for _, text := range late(out, func(*plan.Group) bool { return true }) {
 		fmt.Fprintln(w, "kopshook: "+text)

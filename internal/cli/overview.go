@@ -10,12 +10,12 @@ import (
 	"kopshook.dev/kopshook/internal/report"
 )
 
-// verdicts returns what becomes of the groups that change, and of those whose nodes do not join or lose something: what is
-// the same of several groups once.
-func verdicts(out *plan.Output) []*said {
+// verdicts returns what becomes of some groups, and of all whose nodes do not join or lose something: what is the same of
+// several groups once.
+func verdicts(out *plan.Output, of func(*plan.Group) bool) []*said {
 	var t tally
 	for _, g := range out.Groups {
-		if v := g.Brief.Verdict; g.Changes() || v.Bad() {
+		if v := g.Brief.Verdict; of(g) || v.Bad() {
 			late := len(g.Brief.Over) > 0
 			t.add(explain.Sentence(v.WithoutSize(), late), explain.Sentence(v, late), g).bad = v.Bad()
 		}
@@ -26,7 +26,7 @@ func verdicts(out *plan.Output) []*said {
 // printVerdicts prints them, a line each.
 func printVerdicts(w io.Writer, out *plan.Output) {
 	color, label := colored(w), out.Labels()
-	for _, s := range verdicts(out) {
+	for _, s := range verdicts(out, (*plan.Group).Changes) {
 		text := report.OneLine(s.text)
 		if s.bad && color {
 			text = "\x1b[31m" + text + "\x1b[0m"
@@ -66,7 +66,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	explain.Table(w, rows, screenOf(w))
 	fmt.Fprintln(w)
 	bad := false
-	for _, s := range verdicts(out) {
+	for _, s := range verdicts(out, (*plan.Group).Changes) {
 		if s.bad {
 			bad = true
 			fmt.Fprint(w, onScreen(w, "", s.names(label)+": "+report.OneLine(s.text)))

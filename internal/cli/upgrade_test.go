@@ -82,7 +82,7 @@ func TestUpgradingReplacesNoMachine(t *testing.T) {
 					t.Errorf("%s is not what this release made, so kops would replace its nodes (-release +now):\n%s", manifest, diff)
 				}
 				forecast := runApp(t, "", "check", "--forecast", manifest, spec)
-				if !strings.Contains(forecast, "kops will replace no node") {
+				if !strings.Contains(forecast, "merging changes nothing") {
 					t.Errorf("%s: %s", manifest, forecast)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,7 +108,7 @@ func (c *openstackCloud) Machines(ctx context.Context, cluster string) ([]Machin
 			}
 			for _, s := range list {
 				if seen[s.ID] {
-					return false, errors.New("OpenStack answers the same servers again and again")
+					return false, errors.New("the same servers are answered again and again")
 				}
 				seen[s.ID] = true
 				if s.Metadata["KubernetesCluster"] != cluster {
@@ -147,13 +148,18 @@ func (c *openstackCloud) ask(ctx context.Context, question func() error) error {
 func openstackExplained(err error) error {
 	var refused gophercloud.ErrUnexpectedResponseCode
 	var large *http.MaxBytesError
+	var network *url.Error
 	switch {
 	case errors.As(err, &large):
 		return fmt.Errorf("OpenStack: an answer is larger than %d bytes", maxAnswer)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("OpenStack: an answer was cut off")
-	case !errors.As(err, &refused):
-		return err
+	case errors.As(err, &network):
+		return report.Hint("see whether OS_AUTH_URL is right and can be reached from here, through a VPN or a proxy if it needs one", "OpenStack: %w", err)
+	case err != nil && !errors.As(err, &refused):
+		return fmt.Errorf("OpenStack: %w", err)
+	case err == nil:
+		return nil
 	}
 	text := fmt.Sprintf("OpenStack: HTTP status %d: %s", refused.Actual, report.Cut(report.OneLine(string(refused.Body)), 300))
 	switch refused.Actual {

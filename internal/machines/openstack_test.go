@@ -150,7 +150,8 @@ func TestOpenStackThatRefuses(t *testing.T) {
 		}, "OpenStack: HTTP status 403: {", "os_compute_api:os-console-output"},
 		{"too often", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "slow down", http.StatusTooManyRequests) }, "OpenStack: HTTP status 429: slow down", "in a minute"},
 		{"the same servers for ever", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, again, r.Host) }, "again and again", ""},
-		{"a page of a proxy", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>login</html>") }, "", ""},
+		{"nobody there", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, `OpenStack: Get "http`, "OS_AUTH_URL"},
+		{"a page of a proxy", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>login</html>") }, "OpenStack: ", ""},
 		{"without an end", func(w http.ResponseWriter, _ *http.Request) {
 			for piece := strings.Repeat(" ", 1<<20); ; {
 				if _, err := io.WriteString(w, piece); err != nil {

@@ -40,8 +40,8 @@ func (g *Group) Replaced() (low, high int) {
 	return g.Machines()
 }
 
-// Forecast says what merging means for the cluster: "user data of 3 instance groups changes: kops will replace 41 to
-// 60 nodes".
+// Forecast says what merging means for the cluster: "user data of 3 instance groups changes: a rolling update will
+// replace 41 to 60 nodes".
 func Forecast(groups []*Group) string {
 	var changed []*Group
 	refused := 0
@@ -54,16 +54,16 @@ func Forecast(groups []*Group) string {
 		}
 	}
 	if len(changed) == 0 {
-		return "user data is what the specs say: kops will replace no node"
+		return "user data is what the specs say: merging changes nothing"
 	}
-	s := "user data of " + report.Count(len(changed), "instance group") + " changes: kops will replace "
+	s := "user data of " + report.Count(len(changed), "instance group") + " changes: a rolling update will replace "
 	switch refused {
 	case 0:
 		return s + Nodes(changed)
 	case len(changed):
 		return s + "no node, since the user data is refused"
 	}
-	return s + Nodes(changed) + ", and none of " + report.Count(refused, "group") + " whose user data is refused"
+	return s + Nodes(changed) + "; the user data of " + report.Count(refused, "group") + " is refused"
 }
 
 // Nodes is how many machines kops may replace of groups in all: "3 to 20 nodes".

@@ -225,11 +225,11 @@ func TestForecast(t *testing.T) {
 		specs, groups []string
 		want          string
 	}{
-		"nothing changes":   {nil, []string{groupOf("nodes", "Node", "")}, "user data is what the specs say: kops will replace no node"},
-		"sizes not given":   {hook, []string{groupOf("nodes", "Node", "")}, "user data of 1 instance group changes: kops will replace 2 nodes"},
-		"a control plane":   {hook, []string{groupOf("nodes", "Master", "")}, "user data of 1 instance group changes: kops will replace 1 node"},
-		"a range":           {hook, []string{groupOf("nodes", "Node", "  minSize: 3\n  maxSize: 5\n"), groupOf("more", "Node", "")}, "user data of 2 instance groups changes: kops will replace 5 to 7 nodes"},
-		"above the default": {hook, []string{groupOf("nodes", "Node", "  minSize: 3\n")}, "user data of 1 instance group changes: kops will replace 3 nodes"},
+		"nothing changes":   {nil, []string{groupOf("nodes", "Node", "")}, "user data is what the specs say: merging changes nothing"},
+		"sizes not given":   {hook, []string{groupOf("nodes", "Node", "")}, "user data of 1 instance group changes: a rolling update will replace 2 nodes"},
+		"a control plane":   {hook, []string{groupOf("nodes", "Master", "")}, "user data of 1 instance group changes: a rolling update will replace 1 node"},
+		"a range":           {hook, []string{groupOf("nodes", "Node", "  minSize: 3\n  maxSize: 5\n"), groupOf("more", "Node", "")}, "user data of 2 instance groups changes: a rolling update will replace 5 to 7 nodes"},
+		"above the default": {hook, []string{groupOf("nodes", "Node", "  minSize: 3\n")}, "user data of 1 instance group changes: a rolling update will replace 3 nodes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			groups, _ := planned(t, c.specs, c.groups, &loader{})
@@ -244,11 +244,11 @@ func TestForecast(t *testing.T) {
 func TestForecastCountsNoNodesOfGroupsThatAreRefused(t *testing.T) {
 	groups, _ := planned(t, []string{spec("one", "{}", fmt.Sprintf(script, "a"))}, []string{groupOf("a", "Node", ""), groupOf("b", "Node", "  minSize: 7\n  maxSize: 9\n")}, &loader{})
 	groups[0].Brief.Verdict.Effect = lint.TooLarge
-	if got, want := plan.Forecast(groups), "user data of 2 instance groups changes: kops will replace 7 to 9 nodes, and none of 1 group whose user data is refused"; got != want {
+	if got, want := plan.Forecast(groups), "user data of 2 instance groups changes: a rolling update will replace 7 to 9 nodes; the user data of 1 group is refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	groups[1].Brief.Verdict.Effect = lint.Refused
-	if got, want := plan.Forecast(groups), "user data of 2 instance groups changes: kops will replace no node, since the user data is refused"; got != want {
+	if got, want := plan.Forecast(groups), "user data of 2 instance groups changes: a rolling update will replace no node, since the user data is refused"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -256,7 +256,7 @@ func TestForecastCountsNoNodesOfGroupsThatAreRefused(t *testing.T) {
 func TestForecastCountsBastions(t *testing.T) {
 	groups, _ := planned(t, []string{spec("one", "{roles: [Bastion]}", `[{name: b, phase: boot, script: "#!/bin/sh\n"}]`)},
 		[]string{groupOf("bastions", "Bastion", ""), groupOf("nodes", "Node", "")}, &loader{})
-	if got, want := plan.Forecast(groups), "user data of 1 instance group changes: kops will replace 1 node"; got != want {
+	if got, want := plan.Forecast(groups), "user data of 1 instance group changes: a rolling update will replace 1 node"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -269,7 +269,7 @@ func TestForecastLeavesOutGroupsThatAreNotServed(t *testing.T) {
 	if g := groups[0]; g.Skipped == "" || len(g.Ours()) == 0 {
 		t.Fatalf("skipped for %q, with %d parts of ours", g.Skipped, len(g.Ours()))
 	}
-	if got, want := plan.Forecast(groups), "user data is what the specs say: kops will replace no node"; got != want {
+	if got, want := plan.Forecast(groups), "user data is what the specs say: merging changes nothing"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

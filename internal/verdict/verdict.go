@@ -149,23 +149,40 @@ func (v Verdict) Label() string {
 	case TooLarge:
 		return "too large"
 	case Loses:
-		if v.bastion {
-			return fmt.Sprintf("boots, but loses %s", things(v.Lost))
-		}
-		return fmt.Sprintf("joins, but loses %s", things(v.Lost))
+		return v.joins() + v.loses()
 	case Joins:
-		if v.bastion {
-			return "boots"
-		}
-		return "joins"
+		return v.joins()
 	}
 	return ""
 }
 
-// String is the verdict in a sentence: "joins when its 2 hooks succeed", "never joins: ...".
+func (v Verdict) joins() string {
+	if v.bastion {
+		return "boots"
+	}
+	return "joins"
+}
+
+// when says what has to succeed first.
+func (v Verdict) when() string {
+	switch v.Hooks {
+	case 0:
+		return ""
+	case 1:
+		return " when its hook succeeds"
+	}
+	return fmt.Sprintf(" when its %d hooks succeed", v.Hooks)
+}
+
+func (v Verdict) loses() string { return ", but loses " + report.Count(v.Lost, "thing") }
+
+// String is the verdict in a sentence: "joins when its 2 hooks succeed", "never joins: ...", "joins when its hook succeeds, but
+// loses 1 thing: ...".
 func (v Verdict) String() string {
 	s := v.Label()
 	switch v.Kind {
+	case Loses:
+		s = v.joins() + v.when() + v.loses()
 	case Joins:
 		s += v.when()
 		if v.unsure != "" {
@@ -210,7 +227,10 @@ func (v Verdict) when() string {
 
 // Short is the verdict for the cell of a table: why it is bad stands elsewhere.
 func (v Verdict) Short() string {
-	if v.Bad() {
+	switch {
+	case v.Kind == Loses:
+		return v.joins() + v.when() + v.loses()
+	case v.Bad():
 		return v.Label()
 	}
 	return v.String()
@@ -224,5 +244,3 @@ func (v Verdict) WithoutSize() Verdict {
 	v.unsure = ""
 	return v
 }
-
-func things(n int) string { return report.Count(n, "thing") }

@@ -56,7 +56,7 @@ func (h *Hook) Worst() time.Duration {
 	return worst
 }
 
-// Why is what Worst adds up: "3 × 20m and 30s between them", "" where it is one attempt.
+// Why is what Worst adds up: "3 × 20m + 30s of delays", "" where it is one attempt.
 func (h *Hook) Why() string {
 	why := ""
 	if h.Attempts > 1 {
@@ -64,7 +64,7 @@ func (h *Hook) Why() string {
 		once := *h
 		once.Reboots = false
 		if pauses := once.Worst() - time.Duration(h.Attempts)*h.Timeout; pauses > 0 {
-			why += " and " + report.Duration(pauses) + " between them"
+			why += " + " + report.Duration(pauses) + " of delays"
 		}
 	}
 	if h.Reboots {
@@ -95,7 +95,7 @@ func Of(hooks []Hook, phases ...generator.Phase) Wait {
 	return w
 }
 
-// String is "1h16m, 1h30s of it for driver (3 × 20m and 30s between them)", "" without hooks.
+// String is "1h16m, 1h30s of it for driver (3 × 20m + 30s of delays)", "" without hooks.
 func (w Wait) String() string {
 	if w.Slowest == nil {
 		return ""

@@ -50,10 +50,10 @@ func TestWorstWaits(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s: %s", h.Phase, h.Name, h.Worst(), h.Why()))
 	}
 	want := []string{
-		"pre-nodeup a 3m30s: 3 × 1m and 30s between them",
-		"pre-nodeup b 2m0s: ",                                // nothing to wait for before the first attempt
-		"pre-kubelet c 8m36s: 6 × 1s and 8m30s between them", // 50, 100, 120, 120, 120 s
-		"pre-kubelet d 4m0s: 1m, 4 times, as it may reboot",  // once, and after each of 3 reboots
+		"pre-nodeup a 3m30s: 3 × 1m + 30s of delays",
+		"pre-nodeup b 2m0s: ",                               // nothing to wait for before the first attempt
+		"pre-kubelet c 8m36s: 6 × 1s + 8m30s of delays",     // 50, 100, 120, 120, 120 s
+		"pre-kubelet d 4m0s: 1m, 4 times, as it may reboot", // once, and after each of 3 reboots
 		"post-nodeup e 1h0m0s: ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
