@@ -64,7 +64,7 @@ func (h *hook) unitExtras() string {
 }
 
 // unitTimeout returns seconds above the longest that the runner may take, so that systemd never ends a hook that the
-// runner has in hand, and yet no unit starts for ever.
+// runner has in hand, and yet no unit starts forever.
 func (h *hook) unitTimeout() int {
 	const (
 		attempt = 9 + 5 // timeout -k, and until all processes are gone

@@ -188,7 +188,7 @@ func (b *builder) runnerName() string {
 }
 
 // priorityClass is above all workloads, and below kops' own: kops validate cluster, and with it a rolling update,
-// would fail for ever on one failed hook if its pod were system-node-critical
+// would fail forever on one failed hook if its pod were system-node-critical
 // (kops pkg/validation/validate_cluster.go:243).
 func (b *builder) priorityClass() *schedulingv1.PriorityClass {
 	meta := b.meta(b.PriorityClass, "")

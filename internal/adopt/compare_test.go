@@ -32,26 +32,26 @@ func TestProofFails(t *testing.T) {
 		{"nothing", func(h []generator.Hook) []generator.Hook { return h }, ""},
 		{"a hook is missing", func(h []generator.Hook) []generator.Hook {
 			return slices.DeleteFunc(h, func(h generator.Hook) bool { return h.Name == "a" })
-		}, "00-a.sh runs today, and no longer then"},
+		}, "00-a.sh runs today, and not with the hooks"},
 		{"bootcmd is missing", func(h []generator.Hook) []generator.Hook {
 			return slices.DeleteFunc(h, func(h generator.Hook) bool { return h.Name == "c-bootcmd" })
-		}, "bootcmd runs today, and no longer then"},
+		}, "bootcmd runs today, and not with the hooks"},
 		{"there is one more hook", func(h []generator.Hook) []generator.Hook {
 			return append(h, generator.Hook{Name: "z", Phase: generator.PreNodeup, Attempts: 1, Timeout: time.Second, Scripts: []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\n")}}})
-		}, "hook z runs then, and not today"},
+		}, "hook z runs with the hooks, and not today"},
 		{"a script is another", func(h []generator.Hook) []generator.Hook {
 			find(h, "b").Scripts = []generator.Script{{Name: "script", Content: []byte("#!/bin/sh\necho B\n")}}
 			return h
-		}, "10-b.sh runs today, and no longer then"},
-		{"a script runs on every boot", func(h []generator.Hook) []generator.Hook { find(h, "b").EveryBoot = true; return h }, "10-b.sh runs on every boot then, and once today"},
-		{"a file's mode", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Mode = 0o644; return h }, "/etc/x has mode 0600 today, and 0644 then"},
-		{"a file's owner", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Owner = "root:root"; return h }, "/etc/x belongs to root:adm today, and to root:root then"},
-		{"a file's content", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Content = []byte("y"); return h }, "/etc/x holds something else then"},
-		{"a file's place", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Path = "/etc/y"; return h }, "/etc/x is written today, and not then"},
+		}, "10-b.sh runs today, and not with the hooks"},
+		{"a script runs on every boot", func(h []generator.Hook) []generator.Hook { find(h, "b").EveryBoot = true; return h }, "10-b.sh runs on every boot with the hooks, and once today"},
+		{"a file's mode", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Mode = 0o644; return h }, "/etc/x has mode 0600 today, and 0644 with the hooks"},
+		{"a file's owner", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Owner = "root:root"; return h }, "/etc/x belongs to root:adm today, and to root:root with the hooks"},
+		{"a file's content", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Content = []byte("y"); return h }, "/etc/x holds something else with the hooks"},
+		{"a file's place", func(h []generator.Hook) []generator.Hook { find(h, "c").Files[0].Path = "/etc/y"; return h }, "/etc/x is written today, and not with the hooks"},
 		{"what is appended", func(h []generator.Hook) []generator.Hook {
 			return slices.DeleteFunc(h, func(h generator.Hook) bool { return h.Name == "c-append" })
-		}, "write_files appends to /etc/hosts today, and nothing does then"},
-		{"cloud-config", func(h []generator.Hook) []generator.Hook { find(h, "c").CloudConfig = nil; return h }, "cloud-config has ntp today, and not then"},
+		}, "write_files appends to /etc/hosts today, and nothing does with the hooks"},
+		{"cloud-config", func(h []generator.Hook) []generator.Hook { find(h, "c").CloudConfig = nil; return h }, "cloud-config has ntp today, and not with the hooks"},
 		{"a value of cloud-config", func(h []generator.Hook) []generator.Hook {
 			var n yaml.Node
 			if err := yaml.Unmarshal([]byte("ntp: {servers: [y]}"), &n); err != nil {
@@ -59,7 +59,7 @@ func TestProofFails(t *testing.T) {
 			}
 			find(h, "c").CloudConfig = n.Content[0]
 			return h
-		}, "ntp of cloud-config is {'servers': ['x']} today, and {'servers': ['y']} then"},
+		}, "ntp of cloud-config is {'servers': ['x']} today, and {'servers': ['y']} with the hooks"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := adoptParts(t, "Node", parts)
@@ -95,7 +95,7 @@ func TestDifferencesAreSaid(t *testing.T) {
 		script("20-stays.sh", "#!bash\n"),
 	})
 	want := []string{
-		"20-stays.sh runs after 10-use.sh today, and before it then",
+		"20-stays.sh runs after 10-use.sh today, and before it with the hooks",
 		"10-use.sh names /var/lib/cloud/instance/scripts/00-lib.sh, where hooks are not: they are in /opt/kopshook/hooks",
 	}
 	if !slices.Equal(out.proof.Differences, want) {
@@ -119,7 +119,7 @@ func thenOf(t *testing.T, a *adopt.Adopted, hooks []generator.Hook) adopt.Then {
 
 // TestFilesMoveBehindOtherModules: hooks place files when all of cloud-init's modules have run.
 func TestFilesMoveBehindOtherModules(t *testing.T) {
-	const says = "written before cloud-init does %s today, and after it then"
+	const says = "written before cloud-init does %s today, and after it with the hooks"
 	for _, c := range []struct {
 		name, config string
 		want         []string
@@ -152,7 +152,7 @@ func TestFilesMoveBehindScriptsThatStay(t *testing.T) {
 		script("00-stays.sh", about), script("01-taken.sh", "#!/bin/sh\n"), script("zz-beside.sh", "#!bash\n"),
 		config("a.yaml", "write_files: [{path: /etc/a, content: x}, {path: /etc/b, content: x, append: true}]\npackages: [jq]\n"),
 	})
-	want := []string{"/etc/a, /etc/b: written before cloud-init does packages, 00-stays.sh runs today, and after it then"}
+	want := []string{"/etc/a, /etc/b: written before cloud-init does packages, 00-stays.sh runs today, and after it with the hooks"}
 	if !slices.Equal(out.proof.Differences, want) {
 		t.Errorf("got %q, want %q", out.proof.Differences, want)
 	}

@@ -50,29 +50,29 @@ func (p *Proof) compareRuns(now, later *seen, edited map[string]string) {
 	for i, t := range now.runs {
 		j := match[i]
 		if j < 0 {
-			p.broken("%s runs today, and no longer then", t.name)
+			p.broken("%s runs today, and not with the hooks", t.name)
 			continue
 		}
 		l := later.runs[j]
 		if j < last {
-			p.differ("%s runs after %s today, and before it then", t.name, before)
+			p.differ("%s runs after %s today, and before it with the hooks", t.name, before)
 		}
 		last, before = max(last, j), t.name
 		if t.moment != l.moment {
 			p.differ("%s runs %s today; as a hook it runs %s", t.name, t.moment, l.moment)
 		}
 		if t.every != l.every {
-			p.broken("%s runs on every boot %s", t.name, map[bool]string{true: "today, and once then", false: "then, and once today"}[t.every])
+			p.broken("%s runs on every boot %s", t.name, map[bool]string{true: "today, and once with the hooks", false: "with the hooks, and once today"}[t.every])
 		}
 		if t.content == l.content {
 			p.Runs++
 			continue
 		}
-		p.differ("%s is not the same then:%s", t.name, diff(t.content, l.content))
+		p.differ("%s is not the same with the hooks:%s", t.name, diff(t.content, l.content))
 	}
 	for j, l := range later.runs {
 		if !used[j] {
-			p.broken("%s runs then, and not today", l.name)
+			p.broken("%s runs with the hooks, and not today", l.name)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (p *Proof) matchAppends(now, later *seen, used []bool) {
 			}
 		}
 		if !found {
-			p.broken("write_files appends to %s today, and nothing does then", t.name)
+			p.broken("write_files appends to %s today, and nothing does with the hooks", t.name)
 			continue
 		}
 		p.Files++
@@ -131,16 +131,16 @@ func (p *Proof) compareFiles(now, later *seen) {
 		t, l := now.files[path], later.files[path]
 		switch {
 		case l == nil:
-			p.broken("%s is written today, and not then", path)
+			p.broken("%s is written today, and not with the hooks", path)
 			continue
 		case t.content != l.content:
-			p.broken("%s holds something else then:%s", path, diff(t.content, l.content))
+			p.broken("%s holds something else with the hooks:%s", path, diff(t.content, l.content))
 		}
 		if t.mode != l.mode {
-			p.broken("%s has mode %04o today, and %04o then", path, t.mode, l.mode)
+			p.broken("%s has mode %04o today, and %04o with the hooks", path, t.mode, l.mode)
 		}
 		if t.owner != l.owner {
-			p.broken("%s belongs to %s today, and to %s then", path, t.owner, l.owner)
+			p.broken("%s belongs to %s today, and to %s with the hooks", path, t.owner, l.owner)
 		}
 		if *t == *l {
 			p.Files++
@@ -148,7 +148,7 @@ func (p *Proof) compareFiles(now, later *seen) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(later.files)) {
 		if now.files[path] == nil {
-			p.broken("%s is written then, and not today", path)
+			p.broken("%s is written with the hooks, and not today", path)
 		}
 	}
 }
@@ -160,16 +160,16 @@ func (p *Proof) compareConfig(today, then *cloudinit.Result) {
 		switch {
 		case e.Value.Kind == pyyaml.Null && (l == nil || l.Kind == pyyaml.Null):
 		case l == nil:
-			p.broken("cloud-config has %s today, and not then", e.Key.String())
+			p.broken("cloud-config has %s today, and not with the hooks", e.Key.String())
 		case !same(e.Value, l):
-			p.broken("%s of cloud-config is %s today, and %s then", e.Key.String(), e.Value.Repr(), l.Repr())
+			p.broken("%s of cloud-config is %s today, and %s with the hooks", e.Key.String(), e.Value.Repr(), l.Repr())
 		default:
 			p.Keys++
 		}
 	}
 	for _, e := range later.Entries {
 		if now.Lookup(e.Key) == nil {
-			p.broken("cloud-config has %s then, and not today", e.Key.String())
+			p.broken("cloud-config has %s with the hooks, and not today", e.Key.String())
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (p *Proof) moved(a *Adopted) {
 		files[between] = append(files[between], r.File.Path)
 	}
 	for _, between := range order {
-		p.differ("%s: written before %s today, and after it then", strings.Join(files[between], ", "), between)
+		p.differ("%s: written before %s today, and after it with the hooks", strings.Join(files[between], ", "), between)
 	}
 	p.downloads(a)
 	for _, r := range a.Today.Runs {
@@ -270,7 +270,7 @@ func (p *Proof) downloads(a *Adopted) {
 		for _, word := range []string{"/etc/hosts", "resolv.conf", "resolved.conf", "resolvectl", "_proxy", "ca-certificates", "ca-trust",
 			"/etc/ssl/", "netplan", "ip route", "iptables", "nftables"} {
 			if strings.Contains(strings.ToLower(text), word) {
-				p.differ("%s is about %s: it comes before nodeup.sh downloads nodeup today, and behind that then; if the download needs it, let a script of phase boot do it", r.Name, word)
+				p.differ("%s is about %s: it comes before nodeup.sh downloads nodeup today, and after that with the hooks; if the download needs it, let a script of phase boot do it", r.Name, word)
 				break
 			}
 		}

@@ -66,7 +66,7 @@ func (a *Adopted) addLostScript(l cloudinit.Loss) {
 
 // addLostKey adds all that a part says under a key of which something is lost, or under all keys.
 func (a *Adopted) addLostKey(l cloudinit.Loss, key string) {
-	why := fmt.Sprintf("%s is lost today: %s. To have it, remove enabled: false and what stands twice.", l.What, l.Why)
+	why := fmt.Sprintf("%s is lost today: %s. To have it, remove enabled: false and the duplicate.", l.What, l.Why)
 	saved := false
 	for _, f := range a.Today.Parts {
 		if f.Part != l.Part || f.Config == nil {
@@ -98,7 +98,7 @@ func (a *Adopted) addShadowed(f cloudinit.Fate, path string) bool {
 	for _, text := range shadowedBelow(f.Config, "", path) {
 		for _, h := range a.hooks {
 			if slices.Contains(h.parts, f.Part) && !saved {
-				h.comment = append(h.comment, fmt.Sprintf("%s is written twice, and the last one counts, not %s.", path, text))
+				h.comment = append(h.comment, fmt.Sprintf("%s is written twice: the last one counts, not %s.", path, text))
 				saved = true
 			}
 		}

@@ -103,17 +103,17 @@ func (a *Adopted) addRecipe() {
 	}
 	if r.before != "" {
 		h := a.add(&hook{phase: hookspec.PreNodeup, script: r.before, everyBoot: true, block: true, timeout: timeout}, fromBefore, a.recipeOf...)
-		h.comment = append(h.comment, "Today it holds nodeup up, but after a reboot not the kubelet (docs/older-recipe.md). As a hook it holds up both, on every boot.")
+		h.comment = append(h.comment, "Today nodeup waits for it, but after a reboot the kubelet does not (docs/older-recipe.md). As a hook, both wait for it on every boot.")
 		if r.Appended {
-			h.comment = append(h.comment, "Today each boot appends it to the drop-in once more. It runs once on each boot then.")
+			h.comment = append(h.comment, "Today each boot appends it to the drop-in once more. As a hook it runs once on each boot.")
 		}
 		for _, cut := range r.Cut {
-			h.comment = append(h.comment, fmt.Sprintf("%s is on no node today: YAML takes what stands behind it for a comment.", cut))
+			h.comment = append(h.comment, fmt.Sprintf("%s is on no node today: YAML takes the text behind it for a comment.", cut))
 		}
 	}
 	if r.after != "" {
 		h := a.add(&hook{phase: hookspec.PostNodeup, script: r.after, everyBoot: true}, fromAfter, a.recipeOf...)
-		h.comment = append(h.comment, "Today ExecStopPost= runs it also when nodeup has failed.")
+		h.comment = append(h.comment, "Today ExecStopPost= also runs it when nodeup has failed.")
 	}
 }
 
@@ -165,9 +165,9 @@ func (p *Proof) recipe(a *Adopted) {
 		return
 	}
 	if a.recipe.before != "" {
-		p.differ("ExecStartPre= of %s does not hold up the kubelet after a reboot today, and its hook does then: docs/older-recipe.md says why", a.recipe.File)
+		p.differ("after a reboot the kubelet does not wait for ExecStartPre= of %s, but it waits for the hook: docs/older-recipe.md says why", a.recipe.File)
 	}
 	if a.recipe.after != "" {
-		p.differ("ExecStopPost= of %s runs whenever nodeup ends today, and its hook when nodeup has succeeded", a.recipe.File)
+		p.differ("ExecStopPost= of %s runs whenever nodeup ends, and its hook only when nodeup has succeeded", a.recipe.File)
 	}
 }

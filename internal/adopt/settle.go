@@ -31,7 +31,7 @@ func (a *Adopted) prove() *Proof {
 		then.Files, err = generator.Files(ig, templates.Newest(), then.Hooks)
 	}
 	if err != nil || r.HasErrors() {
-		return &Proof{Broken: []string{"the spec is none that can be merged"}}
+		return &Proof{Broken: []string{"the spec cannot be merged"}}
 	}
 	return a.Compare(then)
 }

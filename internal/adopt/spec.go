@@ -239,12 +239,12 @@ func header(d *document, all []*document, first bool) []string {
 		return slices.ContainsFunc(all, func(d *document) bool { return slices.ContainsFunc(d.hooks, f) })
 	}
 	if has(func(h *hook) bool { return h.phase == hookspec.PreNodeup && h.script != "" && !h.disabled && !h.block }) {
-		lines = append(lines, "", "Scripts do as they did: they are tried once, nothing ends them for a day, and a node whose script failed joins all the same. "+
-			"To let one decide whether a node joins, remove its onFailure, attempts and timeout: then it is tried three times, "+
+		lines = append(lines, "", "Scripts behave as before: each is tried once, may take 24 hours, and the node joins even if it fails. "+
+			"To keep a node out when a script fails, remove its onFailure, attempts and timeout: then it is tried up to three times, "+
 			"for 20 minutes at most each, and the kubelet starts only after it has succeeded.")
 	}
 	if has(func(h *hook) bool { return h.disabled }) {
-		lines = append(lines, "", "Hooks with enabled: false are what no node gets today, each for the reason that stands with it.")
+		lines = append(lines, "", "Hooks with enabled: false are what no node does today. The comment of each says why.")
 	}
 	return lines
 }

@@ -76,7 +76,7 @@ func (m *Machine) Explain(r *Result) []Reason {
 	case Timeout, Stuck:
 		log := ""
 		if r.real && slices.ContainsFunc(r.Jobs, func(job string) bool { return strings.HasPrefix(job, "kops-configuration.service ") }) {
-			log = r.Timeline.Log("kops-configuration.service") // nodeup tries again for ever
+			log = r.Timeline.Log("kops-configuration.service") // nodeup tries again forever
 		}
 		say(log, "the node did not settle in time; it still had to do: %s", strings.Join(r.Jobs, ", "))
 	case CutOff:

@@ -59,7 +59,7 @@ func checkTree(c *cli.Context, dir string, out *plan.Output) (same bool, err err
 		fmt.Fprintf(c.App.Writer, "%s: %s\n", report.OneLine(filepath.Join(dir, path)), wrong[path])
 	}
 	if len(wrong) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "kopshook: %s is not what the specs say: remove it, then write it anew with kopshook render -o tree --dir\n", report.OneLine(dir))
+		fmt.Fprintf(c.App.ErrWriter, "kopshook: %s is not what the specs say: remove it, then write it again with kopshook render -o tree --dir\n", report.OneLine(dir))
 	}
 	return len(wrong) == 0, nil
 }

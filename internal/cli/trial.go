@@ -65,7 +65,7 @@ type trial struct {
 // seconds of d, to the millisecond.
 func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
-// selfReboots is how often a node may reboot by itself before it is said to do so for ever: a hook may ask three
+// selfReboots is how often a node may reboot by itself before it is said to do so forever: a hook may ask three
 // times, two hooks in a row need more.
 const selfReboots = 12
 

@@ -96,7 +96,7 @@ var hookObject = strict.Object{
 			Doc: "Fail: kops does not start (before-), or the command fails (after-), and later hooks do not run. Ignore: it is reported, and all goes on."},
 		{Name: "deletePolicy", Type: strict.StringOrList, Default: string(BeforeHookCreation),
 			Enum: []string{string(BeforeHookCreation), string(HookSucceeded), string(HookFailed)}, Also: []string{"hookDeletePolicy", "hook-delete-policy", "cleanup"},
-			Doc: "When the hook's work folder is removed: before it runs anew, after it succeeded, after it failed."},
+			Doc: "When the hook's work folder is removed: before it runs again, after it succeeded, after it failed."},
 		{Name: "selector", Type: strict.OneObject, Of: &selectorObject, Absent: everyCluster, Doc: "Narrows the document's selector for this hook."},
 		{Name: "enabled", Type: strict.Boolean, Default: "true", Also: []string{"disabled"}, Doc: "false drops the hook; it is still checked."},
 	},

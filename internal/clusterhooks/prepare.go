@@ -44,7 +44,7 @@ func (r *runner) prepare(ctx context.Context) error {
 	}
 	if outer := r.Getenv(nestedEnv); outer != "" {
 		return report.Hint("call kops itself there; the outer kopshook exec runs the hooks",
-			"kopshook exec runs inside kopshook exec (%s), and has hooks for `%s`: that would go on for ever", outer, r.shown())
+			"kopshook exec runs inside kopshook exec (%s), and has hooks for `%s`: that would go on forever", outer, r.shown())
 	}
 	if r.command.Doubt != "" && r.command.Option("name") == "" && r.Cluster == "" && r.Operation == "" {
 		return report.Hint("write it with =, and name the cluster with --name",

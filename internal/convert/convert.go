@@ -61,7 +61,7 @@ func Systems() []string {
 }
 
 // Convert returns specs that do what the hooks of another system's file do. What it has to say goes to r: warnings for
-// what is not carried over, errors where there is no result. file is the name as the user gave it; without data only
+// what is not converted, errors where there is no result. file is the name as the user gave it; without data only
 // Options count.
 func Convert(from, file string, data []byte, opts Options, r *report.Report) []byte {
 	for _, s := range systems() {
@@ -104,7 +104,7 @@ type converter struct {
 
 // notCarried says that something of the input has no place in the result.
 func (c *converter) notCarried(n *yaml.Node, path, remedy, format string, args ...any) {
-	c.report.Warnf(c.pos(n), path, remedy, "not carried over: %s: %s", path, fmt.Sprintf(format, args...))
+	c.report.Warnf(c.pos(n), path, remedy, "not converted: %s: %s", path, fmt.Sprintf(format, args...))
 }
 
 // note says that something was carried over, but means something else now.

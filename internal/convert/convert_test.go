@@ -218,7 +218,7 @@ func FuzzConvert(f *testing.F) {
 }
 
 // TestNothingIsDropped adds a field to every mapping of every input, one at a time. Either it goes into the result, or
-// it is said that it, or what it stands in, is not carried over.
+// it is said that it, or what it stands in, is not converted.
 func TestNothingIsDropped(t *testing.T) {
 	for _, from := range Systems() {
 		t.Run(from, func(t *testing.T) {
@@ -295,7 +295,7 @@ func eachMapping(n *yaml.Node, path string, f func(n *yaml.Node, path string)) {
 func isSaid(findings []report.Finding, path string) bool {
 	return slices.ContainsFunc(findings, func(f report.Finding) bool {
 		rest, ok := strings.CutPrefix(path, f.Path)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && strings.HasPrefix(f.Message, "not carried over: ")
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && strings.HasPrefix(f.Message, "not converted: ")
 	})
 }
 

@@ -92,7 +92,7 @@ func pairsOf(n *yaml.Node) []pair {
 
 func (c *converter) kubeadmConfig(name, role string, config *yaml.Node, at string) {
 	if format := c.text(config, at, "format"); format == "ignition" {
-		c.note(c.field(config, "format"), at+".format", "", "kops nodes are set up by cloud-init, not by Ignition; the commands are carried over as they are")
+		c.note(c.field(config, "format"), at+".format", "", "kops nodes are set up by cloud-init, not by Ignition; the commands are converted as they are")
 	}
 	boot := c.kubeadmCommands(config, at, "bootCommands")
 	pre := c.kubeadmCommands(config, at, "preKubeadmCommands")

@@ -207,7 +207,7 @@ func (c *converter) take(n *yaml.Node) {
 	}
 }
 
-// unused says of every field below n that was not looked at that it is not carried over. why gives the reason.
+// unused says of every field below n that was not looked at that it is not converted. why gives the reason.
 func (c *converter) unused(n *yaml.Node, path string, why func(path string) (reason, remedy string)) {
 	n = value(n)
 	if n == nil {

@@ -163,7 +163,7 @@ func (m *maker) script(r cloudinit.Run) Step {
 	switch {
 	case m.isNodeup(r):
 		s.Name, s.Owner, s.Place, s.What = cloudinit.NodeupName, Kops, "", "kops"
-		s.Detail, s.Fails = "installs nodeup, starts it and returns", "it tries again for ever"
+		s.Detail, s.Fails = "installs nodeup, starts it and returns", "it tries again forever"
 	case nodeup && r.Name > cloudinit.NodeupName:
 		s.Beside = true
 		s.Detail, s.Fails = "runs beside nodeup", "the node joins all the same"

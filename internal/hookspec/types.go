@@ -39,7 +39,7 @@ type Metadata struct {
 
 // Spec says which hooks run on which instance groups.
 type Spec struct {
-	// Runtime names the templates that land on the node; empty means v1, for ever.
+	// Runtime names the templates that land on the node; empty means v1, forever.
 	Runtime string `yaml:"runtime"`
 	// Selector is required; the empty mapping selects every instance group that has a kubelet.
 	Selector *Selector `yaml:"selector"`

@@ -64,7 +64,7 @@ func (g *gitGetter) Get(ctx context.Context, req *getter.Request) error {
 		err = g.fetch(ctx, dir, u.String(), "--tags", "+refs/heads/*:refs/heads/*")
 		if err == nil {
 			if _, err = g.run(ctx, dir, "cat-file", "-e", want+"^{commit}"); err != nil {
-				err = report.Hint("the branch was rewritten: choose anew with `kopshook lock --update`", "the repository has no commit %s", want)
+				err = report.Hint("the branch was rewritten: lock the new commit with `kopshook lock --update`", "the repository has no commit %s", want)
 			}
 		}
 	} else if err == nil && !isCommit(want) {

@@ -94,7 +94,7 @@ func TestHostileGitTrees(t *testing.T) {
 		"a longer one":                   {"100644", long, blob, refused(long)},
 		"the folder itself":              {"40000", ".", empty, first},
 		"the name of git's own folder":   {"100644", ".git", blob, first},
-		"the same name again":            {"100644", "10-first", blob, "error: source SRC: it holds \"10-first\" twice\nhint: pack it anew\n"},
+		"the same name again":            {"100644", "10-first", blob, "error: source SRC: it holds \"10-first\" twice\nhint: pack it again\n"},
 		"another case":                   {"100644", "10-First", blob, "10-First: \"#!/bin/sh\\necho x\\n\"\n" + first},
 		"a submodule":                    {"160000", "sub", commit, "error: source SRC: \"sub\" is no regular file\nhint: only regular files are read\n"},
 		"a link to itself":               {"120000", "l", r.object("blob", []byte("l")), "error: source SRC: \"l\" is a link that leads nowhere\n"},

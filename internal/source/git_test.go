@@ -168,7 +168,7 @@ func TestGitFailures(t *testing.T) {
 	gone := strings.Repeat("0123456789", 4)
 	for name, c := range map[string]struct{ src, want string }{
 		"no such ref":        {src + "?ref=v9", "git: couldn't find remote ref v9\nhint: ref= is a tag, a branch or a full commit id\n"},
-		"no such commit":     {src + "?ref=" + gone, "the repository has no commit " + gone + "\nhint: the branch was rewritten: choose anew with `kopshook lock --update`\n"},
+		"no such commit":     {src + "?ref=" + gone, "the repository has no commit " + gone + "\nhint: the branch was rewritten: lock the new commit with `kopshook lock --update`\n"},
 		"no such path":       {src + "//y", "it holds no \"y\"\n"},
 		"no such repository": {strings.Replace(src, "hooks.git", "gone.git", 1), "git: repository 'SERVER/gone.git/' not found\nhint: is the URL right, and may you read the repository? `git ls-remote URL` shows\n"},
 		"an LFS pointer":     {src + "//lfs", "\"lfs\" is a Git LFS pointer\nhint: store it in git itself: kopshook does not fetch from LFS\n"},

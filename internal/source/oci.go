@@ -213,7 +213,7 @@ func otherBytes(what, want, got string) error {
 // blob copies what a descriptor describes, all of it and nothing else, to w.
 func (r *ociRepo) blob(ctx context.Context, desc ocispec.Descriptor, w io.Writer) error {
 	if !isDigest(string(desc.Digest)) {
-		return report.Hint("push it anew", "its manifest has a digest that is no SHA-256: %.80q", desc.Digest)
+		return report.Hint("push it again", "its manifest has a digest that is no SHA-256: %.80q", desc.Digest)
 	}
 	if desc.Size > r.limits.Download {
 		return tooMuch(r.limits.Download)
@@ -290,10 +290,10 @@ func decodeManifest(data []byte, mediaType string) (*ocispec.Manifest, error) {
 		Manifests []ocispec.Descriptor `json:"manifests"`
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, report.Hint("push it anew", "its manifest is no JSON: %w", err)
+		return nil, report.Hint("push it again", "its manifest is no JSON: %w", err)
 	}
 	if m.MediaType != "" && m.MediaType != mediaType {
-		return nil, report.Hint("push it anew", "its manifest says that it is %.80q, and the registry that it is %.80q", m.MediaType, mediaType)
+		return nil, report.Hint("push it again", "its manifest says that it is %.80q, and the registry that it is %.80q", m.MediaType, mediaType)
 	}
 	switch mediaType {
 	case ocispec.MediaTypeImageManifest, "application/vnd.docker.distribution.manifest.v2+json":

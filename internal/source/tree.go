@@ -55,12 +55,12 @@ func (t *tree) add(name string, n node) error {
 		return report.Hint("do not use it: it was made to write elsewhere", "it holds an entry called %q", name)
 	}
 	if old, ok := t.nodes[clean]; ok && (old.kind != folder || n.kind != folder) {
-		return report.Hint("pack it anew", "it holds %q twice", clean)
+		return report.Hint("pack it again", "it holds %q twice", clean)
 	}
 	for dir := path.Dir(clean); dir != "."; dir = path.Dir(dir) {
 		old, ok := t.nodes[dir]
 		if ok && old.kind != folder {
-			return report.Hint("pack it anew", "it holds %q both as a file and as a folder", dir)
+			return report.Hint("pack it again", "it holds %q both as a file and as a folder", dir)
 		}
 		if ok {
 			break
