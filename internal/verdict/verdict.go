@@ -163,17 +163,6 @@ func (v Verdict) joins() string {
 	return "joins"
 }
 
-// when says what has to succeed first.
-func (v Verdict) when() string {
-	switch v.Hooks {
-	case 0:
-		return ""
-	case 1:
-		return " when its hook succeeds"
-	}
-	return fmt.Sprintf(" when its %d hooks succeed", v.Hooks)
-}
-
 func (v Verdict) loses() string { return ", but loses " + report.Count(v.Lost, "thing") }
 
 // String is the verdict in a sentence: "joins when its 2 hooks succeed", "never joins: ...", "joins when its hook succeeds, but
