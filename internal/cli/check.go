@@ -16,8 +16,8 @@ func checkCommand() *cli.Command {
 		Name:      "check",
 		Usage:     "exit 1 when manifests are not what the specs say",
 		UsageText: "kopshook check [-f SPEC...] FILE... | -",
-		Description: `Compares the decoded user data of each instance group with what the specs say; the manifest's style does not count.
-Begins with what a difference means: how many nodes kops will replace, and whether they will join. Exit code 0: nothing to do, 1: a difference,
+		Description: `Compares the decoded user data of each instance group with what the specs say; the style of the YAML does not matter.
+Begins with what a difference means: how many nodes a rolling update will replace, and whether they will join. Exit code 0: nothing to do, 1: a difference,
 or user data that is too large, 2: a mistake in the input.
 
 --forecast prints it as Markdown, for a comment on a pull request: instance groups, nodes, and the hooks that cause it.

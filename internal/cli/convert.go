@@ -17,7 +17,7 @@ func convertCommand() *cli.Command {
 		Name:      "convert",
 		Usage:     "turn hooks of other systems into specs",
 		UsageText: "kopshook convert --from SYSTEM [OPTIONS] FILE | -",
-		Description: `Prints specs that do what the hooks of another system's file do. What cannot be carried over is said, each thing where
+		Description: `Prints specs that do what the hooks of another system's file do. What cannot be converted is reported, each thing where
 it stands, and stands as a comment above the result.
 
    tke              spec.features of a TKE cluster, JSON with comments or YAML

@@ -18,7 +18,7 @@ func diffCommand() *cli.Command {
 		Name:      "diff",
 		Usage:     "show what merge would change; exit 1 if anything would",
 		UsageText: "kopshook diff [-f SPEC...] FILE... | -",
-		Description: `Begins with what it means: how many nodes kops will replace, and whether they will join. Then, of each hook that comes (+),
+		Description: `Begins with what it means: how many nodes a rolling update will replace, and whether they will join. Then, of each hook that comes (+),
 changes (~) or goes (-): which fields, with the old and the new value, and in which instance groups; below that the lines that
 differ, of scripts and files as they are on the node, however they are packed. What is the same in several groups is said once.
 Last comes what all hooks share, such as the gate, in one line.

@@ -12,7 +12,7 @@ func editCommand() *cli.Command {
 		Name:      "edit",
 		Usage:     "merge hooks into the file of `kops edit ig`",
 		UsageText: "EDITOR='kopshook edit -f SPEC' kops edit ig NAME",
-		Description: `Is the editor of kops: kops starts it with a temporary file, which it merges the hooks into, in place.
+		Description: `Acts as the editor of kops edit ig: kops starts it with a temporary file, and it merges the hooks into this file.
 
 kops drops every line that begins with # when it opens a file again after a rejected save, also inside scripts. Our
 parts are made anew each time. When a part of your own has lost its first line, edit says so and refuses.

@@ -20,9 +20,9 @@ func fitCommand() *cli.Command {
 		UsageText: "kopshook fit [-f SPEC...] [-w] FILE... | -",
 		Description: `Measures the user data of each instance group against what its cloud takes, and finds the least that makes it fit:
 the smallest set of hooks to compress; else all hooks in one archive; else files for the node to download; else the archive in
-a bucket. Prints a
-line for each group; with -w, writes compress: true into those hooks, or archive: true into the specs, comments and all
-else kept. It writes nothing for a group that would not fit with that alone. Exit code 0: everything fits, 1: something does not fit.
+a bucket. Prints a line for each group; with -w, writes compress: true into those hooks, or archive: true into the specs, and keeps comments and
+everything else. It writes nothing for a group that would not fit with that alone. Exit code 0: everything fits, 1: something
+does not fit.
 
 Examples:
    kopshook fit -f examples/gpu examples/mixed/cluster.yaml

@@ -33,7 +33,7 @@ Each finding has a code; docs/rules has a page for each, and --explain prints th
 "kopshook: ignore=KH014" on the line of a finding, on the line before it or anywhere in the part that it is about
 switches it off.
 
-On stderr the first lines name the instance groups whose nodes do not join or lose something, and the last line counts the findings.
+On stderr the first lines say what becomes of the nodes of each instance group, and the last line counts the findings.
 
 Exit code 0: nothing found, 1: findings, 2: a mistake in the input.
 

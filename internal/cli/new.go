@@ -24,7 +24,7 @@ func newCommand() *cli.Command {
 		Usage:     "write a spec to begin with, or a recipe: GPU drivers, certificates, disks, agents",
 		UsageText: "kopshook new [--group NAME...] [--name NAME] [-o FILE] [RECIPE]\n   kopshook new --list",
 		Description: `Writes RECIPE.yaml into the current folder, or hooks.yaml when no recipe is named: a whole spec with its scripts, to be
-read, changed and kept in git. Nothing of it refers back to kopshook, so an upgrade changes no node. A file that is
+read, changed and kept in git. The file is yours: an upgrade of kopshook does not change it, so it changes no node. A file that is
 there is never replaced. docs/recipes/ has a page for each recipe.
 
 Examples:

@@ -13,7 +13,7 @@ func planFlags() []cli.Flag {
 }
 
 func pruneFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "prune", Usage: "the specs are all there are: remove hooks that none of them has without a warning"}
+	return &cli.BoolFlag{Name: "prune", Usage: "all specs are given: remove hooks that no spec has, without a warning"}
 }
 
 func baseFlag() cli.Flag {

@@ -24,7 +24,7 @@ func pushCommand() *cli.Command {
 		Name:      "push",
 		Usage:     "put hooks with archiveURL into their bucket",
 		UsageText: "kopshook push [-f SPEC...] [--dry-run | --dir DIR] FILE...",
-		Description: `Writes the archives that the user data of the instance groups names into their buckets: what is there already stays as
+		Description: `Writes the archives that the user data of the instance groups names into their buckets. What is there already stays as
 it is, and nothing is ever overwritten or removed, since nodes that run and nodes of a rollback read it. Run it before
 kops update cluster: a node whose archive is not there does not join.
 

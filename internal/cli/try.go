@@ -58,7 +58,7 @@ Examples:
 			&cli.StringFlag{Name: "kops", Usage: "`DIR` with the programs of a kops cluster: boot a real node, and let it join"},
 			&cli.DurationFlag{Name: "timeout", Value: 10 * time.Minute, Usage: "how long one boot may take to settle, a `DURATION`"},
 			&cli.StringFlag{Name: "network", Value: "none", Usage: "`NETWORK`: none, or host: the node shares this machine's network"},
-			&cli.StringSliceFlag{Name: "package", Usage: "install the package `NAME` on the node besides the usual; may be repeated"},
+			&cli.StringSliceFlag{Name: "package", Usage: "also install the package `NAME` on the node; may be repeated"},
 			&cli.BoolFlag{Name: "shell", Usage: "open a shell in the node when it has not joined, or else at the end of the last boot"},
 			&cli.StringFlag{Name: "keep", Usage: "keep the node's disk, journals and console in `DIR`, which must be empty or new"},
 			formatFlag("text", "json"),

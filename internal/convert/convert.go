@@ -1,5 +1,5 @@
 // Package convert brings hooks of other systems over: TKE, eggo, kops' own spec.hooks, Cluster API's KubeadmConfig,
-// eksctl and Helm. What cannot be carried over is said, each thing where it stands, and written into the result as
+// eksctl and Helm. What cannot be converted is said, each thing where it stands, and written into the result as
 // comments; nothing is dropped in silence.
 package convert
 
@@ -107,7 +107,7 @@ func (c *converter) notCarried(n *yaml.Node, path, remedy, format string, args .
 	c.report.Warnf(c.pos(n), path, remedy, "not converted: %s: %s", path, fmt.Sprintf(format, args...))
 }
 
-// note says that something was carried over, but means something else now.
+// note says that something was converted, but means something else now.
 func (c *converter) note(n *yaml.Node, path, remedy, format string, args ...any) {
 	c.report.Warnf(c.pos(n), path, remedy, "%s: %s", path, fmt.Sprintf(format, args...))
 }
