@@ -121,7 +121,7 @@ func adoptAction(c *cli.Context) error {
 		return err
 	}
 	if len(spec) == 0 && !edited {
-		return report.Hint("see above why the parts stay; kopshook lint says how to fix them", "there is nothing that hooks could stand for")
+		return report.Hint("see above why the parts stay; kopshook lint says how to fix them", "there is no user data that hooks could replace")
 	}
 	if !edited && (output == "" || output == "-") {
 		_, err = c.App.Writer.Write(spec)
@@ -184,7 +184,7 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options, edited bool)
 		}
 	}
 	if len(groups) == 0 && !in.Report.HasErrors() {
-		in.Report.Errorf(report.Position{}, "", "kopshook new writes a spec to begin with", "no instance group has user data that somebody wrote by hand and hooks could stand for")
+		in.Report.Errorf(report.Position{}, "", "kopshook new writes a spec to begin with", "no instance group has hand-written user data that hooks could replace")
 		return nil, in.finish()
 	}
 	return groups, nil

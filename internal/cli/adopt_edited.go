@@ -32,7 +32,7 @@ func (in *inputs) standIns(groups []*adoption) []*adoption {
 		}
 	}
 	if !slices.ContainsFunc(found, func(g *adoption) bool { return len(g.specs) > 0 }) && !in.Report.HasErrors() {
-		in.Report.Errorf(report.Position{}, "", "give with -f the spec that kopshook adopt -o wrote", "none of the specs stands for parts of these instance groups")
+		in.Report.Errorf(report.Position{}, "", "give with -f the spec that kopshook adopt -o wrote", "none of the specs was made of parts of these instance groups")
 	}
 	return found
 }

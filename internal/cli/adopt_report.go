@@ -104,7 +104,7 @@ func (g *adoption) summarize() string {
 	t.Flush() // it cannot fail
 	fmt.Fprintf(&b, "  the same by the model: %s", g.proof.Same())
 	if n := len(g.proof.Differences); n > 0 {
-		fmt.Fprintf(&b, "; what differs (%d) stands above", n)
+		fmt.Fprintf(&b, "; what differs (%d) is reported above", n)
 	}
 	return b.String()
 }

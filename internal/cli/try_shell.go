@@ -52,7 +52,7 @@ func (t *trial) withShell(until func(context.Context), last bool) func(context.C
 		if joined {
 			state = "has joined"
 		}
-		fmt.Fprintf(t.text, "the node %s: this is a shell in it, of root; the boot goes on when you leave it with exit\n", state)
+		fmt.Fprintf(t.text, "the node %s: this is a root shell in it; the boot goes on when you leave it with exit\n", state)
 		t.shell.out.hold()
 		defer t.shell.out.release()
 		if err := t.machine.Shell(ctx, t.c.App.Reader, t.shell.out.w, t.c.App.ErrWriter); err != nil && !errors.Is(err, context.Canceled) {

@@ -32,7 +32,7 @@ func (p *pass) checkConfigs() {
 				if e.Key.Str == "cloud_final_modules" && lackScripts(e.Value) {
 					opts = append(opts, effect(NoNodeup))
 				}
-				p.add("KH026", p.place(p.result.At(e.Key)), fmt.Sprintf("%s replaces the image's own: modules that are not in it do not run, scripts such as nodeup.sh neither", e.Key.Str), opts...)
+				p.add("KH026", p.place(p.result.At(e.Key)), fmt.Sprintf("%s replaces the image's own: modules that are not in it do not run, not even scripts such as nodeup.sh", e.Key.Str), opts...)
 			}
 		}
 		p.checkUsers(config)

@@ -16,7 +16,7 @@ func (p *pass) checkLosses() {
 		first := len(p.found)
 		switch l.Kind {
 		case cloudinit.LostAll:
-			p.add("KH027", p.place(l.At), "none of the user data takes effect, nodeup.sh neither: "+l.Why, wholePart(l.At.Part))
+			p.add("KH027", p.place(l.At), "none of the user data takes effect, not even nodeup.sh: "+l.Why, wholePart(l.At.Part))
 		case cloudinit.LostInit:
 			p.add("KH025", p.place(l.At), l.Why+": "+l.What+" does not run")
 		case cloudinit.LostPart:

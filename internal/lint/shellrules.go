@@ -95,16 +95,16 @@ func checkEarly(p adder, s *shellText, c *command, pos report.Position) {
 		return
 	}
 	if c.Is("systemctl") && c.Has("start", "restart", "reload", "reload-or-restart", "isolate") && !c.Has("--no-block") {
-		p.add("KH034", pos, fmt.Sprintf("systemctl %s waits for a unit that waits for cloud-init to be through with %s: the boot hangs", c.Verb(), s.what))
+		p.add("KH034", pos, fmt.Sprintf("systemctl %s waits for a unit that waits until cloud-init is done with %s: the boot hangs", c.Verb(), s.what))
 	}
 	if c.Is("service", "invoke-rc.d") && len(c.Words) > 2 && slices.Contains([]string{"start", "restart", "reload", "force-reload"}, c.Words[2]) {
-		p.add("KH034", pos, fmt.Sprintf("%s %s %s waits for a unit that waits for cloud-init to be through with %s: the boot hangs", c.Name(), c.Words[1], c.Words[2], s.what))
+		p.add("KH034", pos, fmt.Sprintf("%s %s %s waits for a unit that waits until cloud-init is done with %s: the boot hangs", c.Name(), c.Words[1], c.Words[2], s.what))
 	}
 	if c.Is("systemctl") && c.Has("enable") && c.Has("--now") && !c.Has("--no-block") {
-		p.add("KH034", pos, fmt.Sprintf("systemctl enable --now waits for a unit that waits for cloud-init to be through with %s: the boot hangs", s.what))
+		p.add("KH034", pos, fmt.Sprintf("systemctl enable --now waits for a unit that waits until cloud-init is done with %s: the boot hangs", s.what))
 	}
 	if c.Is("apt-get", "apt") && c.Has("install", "upgrade", "dist-upgrade", "full-upgrade") {
-		p.add("KH037", pos, fmt.Sprintf("%s in %s: packages start their services, which wait for cloud-init to be through with %s: the boot hangs", c.Name(), s.what, s.what))
+		p.add("KH037", pos, fmt.Sprintf("%s in %s: packages start their services, which wait until cloud-init is done with %s: the boot hangs", c.Name(), s.what, s.what))
 	}
 }
 
@@ -182,7 +182,7 @@ func checkDownload(p adder, s *shellText, i int, pos report.Position) {
 		return
 	}
 	if len(c.PipedTo) > 0 && slices.Contains(shell.Interpreters, c.PipedTo[0]) {
-		p.add("KH064", pos, fmt.Sprintf("what %s fetches is run as it comes: a change or a cut connection over there runs here as root", c.Name()))
+		p.add("KH064", pos, fmt.Sprintf("what %s fetches is run unchecked, as root: also a changed file, or half of one after a cut connection", c.Name()))
 		return
 	}
 	if !savesFile(c) || strings.Contains(strings.Join(c.Words, " "), "169.254.169.254") || mentions(s, "metadata.google.internal") {
