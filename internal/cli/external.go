@@ -21,7 +21,7 @@ import (
 func externalCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "external",
-			Usage:     "run as the program of Terraform's external data source",
+		Usage:     "run as the program of Terraform's external data source",
 		UsageText: `program = ["kopshook", "external"]`,
 		Description: `Reads the query of Terraform's external data source on standard input, a JSON object of strings, and prints the result,
 another. Errors go to standard error, and nothing to standard output then.
