@@ -218,8 +218,8 @@ func recipePages() string {
 	var b strings.Builder
 	b.WriteString(`# Recipes
 
-Whole specs for what nodes often need. ` + "`kopshook new RECIPE`" + ` writes one into the current folder; read it, change it, keep
-it in git. Nothing in it refers back to kopshook: an upgrade changes no node.
+Complete specs for what nodes often need. ` + "`kopshook new RECIPE`" + ` writes one into the current folder; read it, change it,
+keep it in git. The file is yours: an upgrade of kopshook does not change it, so it changes no node.
 
 ` + "```sh" + `
 kopshook new nvidia-driver --group gpu-a
@@ -233,8 +233,9 @@ sudo kopshook try --group gpu-a cluster.yaml
 
 ` + "`kopshook new --list` prints the table below." + `
 
-Each recipe can run twice without harm, checks its own result, waits for apt's lock, and takes nothing from a network that
-is not held to a checksum or a signature. Its page says which field of kops' own to prefer, what was booted and what was not.
+Each recipe can run more than once, checks its own result, waits for apt's lock, and verifies the checksum or signature
+of everything that it downloads. Its page says when a field of kops is the better choice, what was tested on a booted
+node, and what was not.
 
 | recipe | |
 | --- | --- |

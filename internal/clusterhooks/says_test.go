@@ -22,7 +22,7 @@ func TestSomebodysWordsStayWords(t *testing.T) {
 	r.add(StepResult{Name: evil, Event: BeforeUpgrade, Status: Failed, Message: evil, Remedy: evil, Log: evil})
 	r.say("%s", evil)
 
-	const one, lines = "a\ufffd[2J\ufffd\ufffd\ufffd::error::made up\ufffd", "a\ufffd[2J\ufffd\ufffd\n    ::error::made up\ufffd"
+	const one, lines = "a\ufffd[2J\ufffd\ufffd\ufffd::error::made up\ufffd", "a\ufffd[2J\ufffd\ufffd\n    \ufffd:error::made up\ufffd"
 	for name, c := range map[string]struct{ want, got string }{
 		"the plan": {"no hooks: EVIL\n" +
 			"before-upgrade             hook       EVIL (EVIL)\n" +

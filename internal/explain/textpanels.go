@@ -123,11 +123,10 @@ func (p *textPrinter) size(t *Timeline) {
 	if !s.Exact {
 		estimate = ", kops' script estimated"
 	}
-	cloud := s.Limit.Cloud
+	p.heading("size", fmt.Sprintf("%s takes %s bytes%s", s.Limit.Cloud, report.Thousands(s.Limit.Bytes), estimate))
 	if !s.Known {
-		cloud = "cloud not known: " + cloud
+		p.line(" The cloud is not known: give the Cluster, too.")
 	}
-	p.heading("size", fmt.Sprintf("%s takes %s bytes%s", cloud, report.Thousands(s.Limit.Bytes), estimate))
 	cells := min(50, p.width-30)
 	full := min(cells, (s.High*cells+s.Limit.Bytes-1)/s.Limit.Bytes)
 	code := 32
