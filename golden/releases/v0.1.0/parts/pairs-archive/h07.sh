@@ -1,0 +1,2 @@
+#!/bin/sh
+/trial/bin/event "$KOPSHOOK_HOOK${PAIR:+ $PAIR}"
