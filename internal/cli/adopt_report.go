@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/adopt"
 	"kopshook.dev/kopshook/internal/cloudinit"
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -150,7 +150,7 @@ func writeAdoptionReport(c *cli.Context, groups []*adoption) error {
 	if err := printJSON(&b, list); err != nil {
 		return err
 	}
-	if err := os.WriteFile(name, []byte(b.String()), 0o666); err != nil {
+	if err := file.Write(name, []byte(b.String()), 0o666); err != nil {
 		return fileError(name, err)
 	}
 	return nil

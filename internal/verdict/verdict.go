@@ -69,7 +69,7 @@ func Of(f Facts) Verdict {
 	missing := ""
 	for i := range f.Hooks {
 		h := &f.Hooks[i]
-		if h.Holds() {
+		if h.Holds() && !h.Fetches() {
 			v.Hooks++
 			if h.Continue {
 				v.continues++

@@ -31,6 +31,8 @@ func TestOf(t *testing.T) {
 		"a bastion":      {verdict.Facts{Role: "Bastion"}, verdict.Joins, "boots", "boots", lint.NoEffect},
 		"hooks that arrive": {verdict.Facts{Hooks: []waits.Hook{driver, {Name: "ca", Phase: "pre-kubelet"}, {Name: "label", Phase: "post-kubelet"}}},
 			verdict.Joins, "joins", "joins when its 2 hooks succeed", lint.NoEffect},
+		"what reads the archive from a bucket is no hook of a spec": {verdict.Facts{Hooks: []waits.Hook{{Name: "archive", Phase: "pre-nodeup"}, driver}},
+			verdict.Joins, "joins", "joins when its hook succeeds", lint.NoEffect},
 		"a hook that may fail": {verdict.Facts{Hooks: []waits.Hook{lenient}}, verdict.Joins, "joins", "joins when its hook has run", lint.NoEffect},
 		"hooks that may fail":  {verdict.Facts{Hooks: []waits.Hook{lenient, lenient}}, verdict.Joins, "joins", "joins when its 2 hooks have run", lint.NoEffect},
 		"one hook that may fail and one that may not": {verdict.Facts{Hooks: []waits.Hook{lenient, driver}},

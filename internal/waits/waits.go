@@ -128,6 +128,9 @@ func Nodeup(hooks []Hook) Wait { return Of(hooks, generator.PreNodeup) }
 // fetching is what reads an archive from a bucket, with what it may take at most (templates/v1/bucket/archive.py).
 var fetching = Hook{Name: "archive", Phase: generator.PreNodeup, EveryBoot: true, Attempts: 6, Delay: 5 * time.Second, Timeout: 70 * time.Second}
 
+// Fetches says whether it reads the archive, which all hooks wait for, and is no hook of a spec.
+func (h *Hook) Fetches() bool { return h.Name == fetching.Name }
+
 // Find finds the hooks among the units that write_files makes or an archive holds, in the order in which they run.
 //
 // archive is what lies in a bucket, nil when that is not known: of hooks in it nothing but the names is known then.
