@@ -104,6 +104,25 @@ func TestExtensionsThatMisbehave(t *testing.T) {
 	}
 }
 
+// An answer may be as large as the limit, and no byte larger.
+func TestAnswersExactlyAtTheLimit(t *testing.T) {
+	for size, want := range map[int]bool{maxAnswer: true, maxAnswer + 1: false} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			const answer = `{"status": "Success"}`
+			io.WriteString(w, answer+strings.Repeat(" ", size-len(answer)))
+		}))
+		defer srv.Close()
+		client, err := newClient(srv.URL, tlsFiles{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.close()
+		if _, err := client.discover(t.Context()); (err == nil) != want {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
 func TestMessagesOfExtensionsAreOneLine(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"status": "Failure", "message": "no\n::error::made up %s"}`, strings.Repeat("x", 5000))
