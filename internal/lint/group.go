@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,7 @@ func (p *pass) checkGroup() {
 	if len(p.g.Parts) == 0 {
 		return
 	}
+	name := cmp.Or(p.g.Label, p.g.Name)
 	pos := report.Position{File: p.g.File}
 	pos.Line, pos.Col = p.g.Position("spec", "additionalUserData")
 	if reason := p.g.Unsupported(); reason != "" {
@@ -20,13 +22,13 @@ func (p *pass) checkGroup() {
 		if p.g.LeavesOut() {
 			what = Loses
 		}
-		p.add("KH083", pos, fmt.Sprintf("additionalUserData does not reach the nodes of %q, or breaks them: %s", p.g.Name, reason), effect(what))
+		p.add("KH083", pos, fmt.Sprintf("additionalUserData does not reach the nodes of %q, or breaks them: %s", name, reason), effect(what))
 	}
 	s := p.g.Size
 	if s == nil || s.Limit.Bytes == 0 {
 		return
 	}
-	if message, hint := s.Message(p.g.Name); message != "" {
+	if message, hint := s.Message(name); message != "" {
 		var opts []option
 		if s.Verdict == budget.TooLarge {
 			opts = append(opts, severity(report.Error))
@@ -35,6 +37,6 @@ func (p *pass) checkGroup() {
 		return
 	}
 	if share := s.Percent(); share > 90 { // kops' own script is taken at its largest already
-		p.add(Size, pos, fmt.Sprintf("the user data of %q takes %s, %d %%", p.g.Name, s.Takes(), share))
+		p.add(Size, pos, fmt.Sprintf("the user data of %q takes %s, %d %%", name, s.Takes(), share))
 	}
 }

@@ -17,6 +17,7 @@ import (
 // Group is an instance group with the user data that its nodes will get.
 type Group struct {
 	*instancegroups.Group
+	Label  string          // what messages call it, "" for its name
 	File   string          // as the user gave it
 	Source *sourcemap.Text // of the file; nil when positions inside of parts are not to be told
 	// Parts of the user data, the user's own before kopshook's.

@@ -61,7 +61,7 @@ func (l *Looker) Look(g *Group) (*Look, error) {
 	if seen.Archive, err = g.archiveOf(seen.Parts); err != nil {
 		return nil, fmt.Errorf("instance group %s: %w", g.Name, err)
 	}
-	seen.Findings, seen.Result = lint.Look(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: l.Text(g.Manifest.Name),
+	seen.Findings, seen.Result = lint.Look(&lint.Group{Group: g.Group, Label: g.Label(), File: g.Manifest.Name, Source: l.Text(g.Manifest.Name),
 		Parts: seen.Parts, Size: seen.Size}, lint.Options{Options: l.Options})
 	seen.Hooks = waits.Find(seen.Result, seen.Archive)
 	seen.Verdict = verdict.Of(verdict.Facts{Role: g.Role, Result: seen.Result, Hooks: seen.Hooks, Size: seen.Size,
