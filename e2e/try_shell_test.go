@@ -119,7 +119,7 @@ func TestPractise(t *testing.T) {
 	cmd.Env = append(os.Environ(), "TERM=dumb")
 	x := onTerminal(t, cmd)
 	x.waitFor("refused kops-configuration.service")
-	x.waitFor("the node has not joined: this is a shell in it")
+	x.waitFor("the node has not joined: this is a root shell in it")
 	x.waitFor("# ")
 	x.enter("sleep 600")
 	time.Sleep(time.Second)

@@ -126,7 +126,7 @@ func TestTry(t *testing.T) {
 		t.Parallel()
 		const wayOut = "touch /etc/license\nsystemctl restart kops-configuration\nexit\n"
 		code, out, _ := tryWith(t, wayOut, replace(license, "PHASE", "pre-kubelet"), "--boots", "1", "--shell")
-		if code != 0 || !strings.Contains(out, "the node has not joined: this is a shell in it") || !strings.Contains(out, "1 of 1 boot joined") {
+		if code != 0 || !strings.Contains(out, "the node has not joined: this is a root shell in it") || !strings.Contains(out, "1 of 1 boot joined") {
 			t.Errorf("exit code %d, want 0 and a node that joined after the shell", code)
 		}
 	})
