@@ -146,7 +146,7 @@ var mutations = []struct {
 	},
 	{
 		name: "no-system", why: "hooks cannot ask which system the node has",
-		part: "-000-gate", pattern: ` NODE_OS=\$\([^)]*\)`, with: "",
+		part: "-001-runtime", pattern: ` NODE_OS=\$\([^)]*\)`, with: "",
 		tests: "TestChainStopsAtABlockingFailure", slow: true,
 	},
 	{
