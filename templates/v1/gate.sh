@@ -46,6 +46,7 @@ cd $r
 echo >"$b"
 # The runner reads it in each attempt. In a later run on the same boot it is still the first boot.
 # shellcheck disable=SC2086 # true or false
+# shellcheck disable=SC2238 # env is a file here
 [ -e env ] || echo CLUSTER=@cluster@ INSTANCE_GROUP=@group@ ROLE=@role@ FIRST_BOOT=${first-false} >env
 @hooks@
 cd gate
