@@ -12,7 +12,7 @@ import (
 func convert(out *plan.Output) (Output, Report) {
 	var o Output
 	for _, f := range out.Files {
-		o.Manifests = append(o.Manifests, File{Name: f.Name, Data: f.Data})
+		o.Manifests = append(o.Manifests, File{Name: f.Name, Data: f.Bytes()})
 	}
 	for _, g := range out.Groups {
 		o.Groups = append(o.Groups, convertGroup(g))

@@ -62,7 +62,7 @@ func manifestJSON(n int) []byte {
 	return []byte(b.String() + "]\n")
 }
 
-func merge(b *testing.B, data []byte, parts func(i int) []kops.UserData) []byte {
+func merge(b testing.TB, data []byte, parts func(i int) []kops.UserData) []byte {
 	b.Helper()
 	f, err := instancegroups.Parse("ig.yaml", data)
 	if err != nil {

@@ -187,17 +187,31 @@ func (f *File) Documents() []Document { return f.documents }
 // Warnings returns what is suspicious but served.
 func (f *File) Warnings() []*Error { return f.warnings }
 
-// Bytes returns the file with all edits. It reads the result again as kops does: where anything but the edited parts
-// came out differently, or an edit cannot be made, there is no result, and the error joins an *Error for each.
+// Bytes returns the file with all edits: Edit and Edited.Bytes in one.
 func (f *File) Bytes() ([]byte, error) {
+	e, err := f.Edit()
+	if err != nil {
+		return nil, err
+	}
+	return e.Bytes(), nil
+}
+
+// Edit makes all edits. It reads the result again as kops does: where anything but the edited parts came out differently,
+// or an edit cannot be made, there is no result, and the error joins an *Error for each.
+func (f *File) Edit() (*Edited, error) {
 	edits := make([][]edit, len(f.sections))
 	errs := make([][]*Error, len(f.sections))
 	checked := &bodies{parent: &f.bodies} // of use only until all edits are checked
-	parallel(len(f.sections), func(i int) { edits[i], errs[i] = f.sections[i].edit(checked) })
+	parallel(len(f.sections), func(i int) {
+		edits[i], errs[i] = f.sections[i].edit(checked)
+		if y := f.sections[i].yaml; y != nil {
+			y.drop()
+		}
+	})
 	if err := joined(slices.Concat(errs...)); err != nil {
 		return nil, err
 	}
-	return f.text.apply(slices.Concat(edits...)), nil
+	return &Edited{f.text, slices.Concat(edits...)}, nil
 }
 
 // parallel calls fn for 0..n-1, on all processors when that pays.

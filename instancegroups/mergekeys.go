@@ -21,11 +21,11 @@ func onlyMerged(src []byte, strict error) error {
 		return strict
 	}
 	doc, err := parseYAML(whole(src))
-	if err != nil || doc.root == nil {
+	if err != nil || doc.tree == nil {
 		return strict
 	}
 	var found []string
-	checkKeys(doc.root, &found)
+	checkKeys(doc.tree, &found)
 	if len(found) > 0 {
 		return errors.New("yaml: unmarshal errors:\n" + strings.Join(found, "\n"))
 	}

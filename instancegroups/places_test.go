@@ -85,7 +85,7 @@ func TestDashesOfItems(t *testing.T) {
 		"a:\n- b\n": true, "a:\n-\n  b\n": true, "a:\n- \n  b\n": true, "a:\n- # c\n\n  b\n": true, "a:\n- &x\n  b\n": true, "a: [b]\n": false,
 	} {
 		d := places(t, text)
-		_, list := pair(d.root, "a")
+		_, list := pair(d.root(), "a")
 		if line, ok := d.dash(list.Content[0], 0, 0); ok != want || ok && line != 1 {
 			t.Errorf("%q: the dash is in line %d, %v", text, line, ok)
 		}
@@ -98,7 +98,7 @@ func TestCommentsInBrackets(t *testing.T) {
 		"a: [b#c]\n": false, "a: [b# c]\n": false, "a: [\"b #c\", ' #d']\n": false, "a: [b] #c\n": false,
 	} {
 		d := places(t, text)
-		_, list := pair(d.root, "a")
+		_, list := pair(d.root(), "a")
 		end, ok := d.flowEnd(list)
 		if got := d.hasComment(list, d.at(list.Line, list.Column), end); !ok || got != want {
 			t.Errorf("%q: %v, %v", text, got, ok)

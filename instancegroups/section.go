@@ -73,7 +73,7 @@ func (s *section) parseYAML(e elided) bool {
 		s.fail(dropped)
 		return true
 	}
-	if doc.root == nil {
+	if doc.tree == nil {
 		if len(s.file.sections) > 1 {
 			s.warn(s.errorAt(0, nil, `remove the "---" line beside it`, "an empty document: kops create and kops replace refuse the file"))
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"sort"
-	"strings"
 )
 
 var newline = []byte("\n")
@@ -81,27 +80,6 @@ func added(edits []edit) (size int) {
 		}
 	}
 	return size
-}
-
-// apply returns the file's bytes with the edits, which are in order and do not overlap.
-func (t *text) apply(edits []edit) []byte {
-	out := make([]byte, 0, len(t.raw)+added(edits))
-	from := 0
-	for _, e := range edits {
-		out = append(out, t.raw[from:t.rawOffset(e.start)]...)
-		for s := range e.pieces {
-			if t.newline != "\n" {
-				s = strings.ReplaceAll(s, "\n", t.newline)
-			}
-			out = append(out, s...)
-		}
-		from = t.rawOffset(e.end)
-	}
-	out = append(out, t.raw[from:]...)
-	if cut := bytes.TrimSuffix(out, []byte(t.ending)); !bytes.HasSuffix(cut, newline) {
-		return cut // behind an empty line, the line break would be a block scalar's that keeps them
-	}
-	return out
 }
 
 // splice returns src[start:end] with the edits that lie in it.

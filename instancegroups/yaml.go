@@ -15,10 +15,23 @@ import (
 type yamlDocument struct {
 	elided elided
 	lines  []int      // where the lines of elided.text begin
-	root   *yaml.Node // nil when the document is empty
+	tree   *yaml.Node // nil when the document is empty, and when it was dropped
 	second *yaml.Node // of a second document, if there is one
 
-	next map[*yaml.Node]*yaml.Node // made by after
+	next    map[*yaml.Node]*yaml.Node // made by after
+	dropped bool
+}
+
+// drop frees the tree, the largest thing that a File holds: in the memory of 5,000 groups it is what the output takes.
+func (d *yamlDocument) drop() { d.tree, d.next, d.dropped = nil, nil, true }
+
+// root returns the tree, read once more where it was dropped.
+func (d *yamlDocument) root() *yaml.Node {
+	if d.dropped {
+		again, _ := parseYAML(d.elided) // as it was read before, without an error
+		d.tree, d.dropped = again.tree, false
+	}
+	return d.tree
 }
 
 func parseYAML(e elided) (*yamlDocument, error) {
@@ -40,7 +53,7 @@ func parseYAML(e elided) (*yamlDocument, error) {
 			d.second = n.Content[0]
 			return d, nil
 		}
-		d.root = n.Content[0]
+		d.tree = n.Content[0]
 	}
 }
 
@@ -99,11 +112,12 @@ func (d *yamlDocument) offset(line, col int) int { return d.source(d.at(line, co
 // foreign returns the document when it is one object that is not kops', without doubt.
 func (d *yamlDocument) foreign() (Document, bool) {
 	var doc Document
-	if d.root.Kind != yaml.MappingNode {
+	root := d.root()
+	if root.Kind != yaml.MappingNode {
 		return doc, false
 	}
-	for i := 0; i+1 < len(d.root.Content); i += 2 {
-		k, v := d.root.Content[i], resolve(d.root.Content[i+1])
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		k, v := root.Content[i], resolve(root.Content[i+1])
 		known := &doc.APIVersion
 		switch {
 		case k.Kind != yaml.ScalarNode || k.ShortTag() != "!!str":
@@ -121,7 +135,7 @@ func (d *yamlDocument) foreign() (Document, bool) {
 	if isKops(doc.APIVersion) || isList(doc.Kind) || doc.lacksVersion() {
 		return doc, false
 	}
-	if _, metadata := pair(d.root, "metadata"); metadata != nil {
+	if _, metadata := pair(root, "metadata"); metadata != nil {
 		if _, name := pair(resolve(metadata), "name"); name != nil {
 			doc.Name = resolve(name).Value
 		}
@@ -152,7 +166,7 @@ func pair(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 
 // find follows a path as far as it exists. key is the last key on it, or nil.
 func (d *yamlDocument) find(path []string) (key, value *yaml.Node) {
-	value = d.root
+	value = d.root()
 	for _, name := range path {
 		if value.Kind == yaml.SequenceNode {
 			i, err := strconv.Atoi(name)

@@ -137,7 +137,7 @@ func (e *yamlEditor) print(column int) ([]string, error) {
 // listIndent returns how far lists are indented below their keys: as in the first list of the spec, or of the document.
 // kops does not indent them.
 func (e *yamlEditor) listIndent() int {
-	for _, n := range []*yaml.Node{e.spec, e.root} {
+	for _, n := range []*yaml.Node{e.spec, e.root()} {
 		if indent, ok := firstListIndent(n); ok {
 			return indent
 		}

@@ -51,7 +51,7 @@ func (d *yamlDocument) after(n *yaml.Node) int {
 			}
 			ends[i] = len(nodes)
 		}
-		walk(d.root)
+		walk(d.root())
 		for i, n := range nodes {
 			if ends[i] < len(nodes) {
 				d.next[n] = nodes[ends[i]]
@@ -118,7 +118,7 @@ func isFiller(line []byte) bool {
 
 // lastBlockScalar returns the block scalar whose last line break is the document's, if there is one.
 func (d *yamlDocument) lastBlockScalar() *yaml.Node {
-	n, indent := d.root, -1
+	n, indent := d.root(), -1
 	for len(n.Content) > 0 {
 		indent = n.Content[0].Column - 1
 		n = n.Content[len(n.Content)-1]

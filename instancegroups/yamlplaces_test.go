@@ -9,7 +9,7 @@ func TestTheEndOfABlockScalarIsComparedWithItsValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scalar := d.root.Content[1].Content[1]
+	scalar := d.root().Content[1].Content[1]
 	if end, ok := d.blockScalarEnd(scalar, 2); end != 4 || !ok {
 		t.Errorf("it ends at %d, %t", end, ok)
 	}

@@ -94,6 +94,9 @@ func adoptAction(c *cli.Context) error {
 	if err := in.needManifests("adopt"); err != nil {
 		return err
 	}
+	if err := in.reportHasPlace(c.String("report"), output); err != nil {
+		return err
+	}
 	groups, err := in.adoptable(c, opts, edited)
 	if err != nil {
 		return err
@@ -117,7 +120,8 @@ func adoptAction(c *cli.Context) error {
 	for _, g := range groups {
 		fmt.Fprintln(in.stderr, g.summarize())
 	}
-	if err := writeAdoptionReport(c, groups); err != nil {
+	takeBack, err := writeAdoptionReport(c, groups)
+	if err != nil {
 		return err
 	}
 	if len(spec) == 0 && !edited {
@@ -128,6 +132,7 @@ func adoptAction(c *cli.Context) error {
 		return err
 	}
 	if err := in.keepAdopted(c.Context, output, spec, groups, write); err != nil {
+		takeBack()
 		return err
 	}
 	in.adviseNext(c, output, groups, write)
@@ -296,7 +301,7 @@ func (in *inputs) keepAdopted(ctx context.Context, output string, spec []byte, g
 				g.group.SetUserData(g.group.PlannedUserData())
 			}
 		}
-		changes = changedFiles(in.Sources, plan.Bytes(in.Manifests, &in.Report))
+		changes = changedFiles(in.Sources, plan.Edit(in.Manifests, &in.Report))
 		if err := in.finish(); err != nil {
 			return err
 		}

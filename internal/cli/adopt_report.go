@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,11 +132,12 @@ type adoptedPart struct {
 	Stays string       `json:"stays,omitempty"` // why
 }
 
-// writeAdoptionReport writes the file of --report, if there is to be one.
-func writeAdoptionReport(c *cli.Context, groups []*adoption) error {
+// writeAdoptionReport writes the file of --report, if there is to be one. takeBack puts the file back that was there before.
+func writeAdoptionReport(c *cli.Context, groups []*adoption) (takeBack func(), err error) {
+	takeBack = func() {}
 	name := c.String("report")
 	if name == "" {
-		return nil
+		return takeBack, nil
 	}
 	list := []adoptionReport{}
 	for _, g := range groups {
@@ -144,14 +149,45 @@ func writeAdoptionReport(c *cli.Context, groups []*adoption) error {
 		list = append(list, r)
 	}
 	if name == "-" {
-		return printJSON(c.App.Writer, list)
+		return takeBack, printJSON(c.App.Writer, list)
 	}
 	var b strings.Builder
 	if err := printJSON(&b, list); err != nil {
-		return err
+		return nil, err
 	}
+	before, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fileError(name, err)
+	}
+	isNew := err != nil
 	if err := file.Write(name, []byte(b.String()), 0o666); err != nil {
-		return fileError(name, err)
+		return nil, fileError(name, err)
+	}
+	return func() {
+		if isNew {
+			os.Remove(name)
+		} else {
+			file.Write(name, before, 0o666)
+		}
+	}, nil
+}
+
+// reportHasPlace refuses a report in the place of what is read, or of the spec.
+func (in *inputs) reportHasPlace(name, output string) error {
+	if name == "" || name == "-" {
+		return nil
+	}
+	if filepath.Clean(name) == filepath.Clean(output) {
+		return report.Hint("give the report a file of its own", "--report: %s is the file of the spec", display(name))
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil
+	}
+	for read := range in.Sources {
+		if other, err := os.Stat(read); err == nil && os.SameFile(info, other) {
+			return report.Hint("give the report a file of its own", "--report: %s is read here", display(name))
+		}
 	}
 	return nil
 }

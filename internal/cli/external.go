@@ -157,13 +157,13 @@ func (in *inputs) answer(c *cli.Context, fetch bool) (map[string]string, error) 
 		parts[g.Name] = append([]generator.UserData{}, g.Parts...)
 		sums[g.Name] = fmt.Sprintf("%x", sha256.Sum256([]byte(marshal(parts[g.Name]))))
 	}
-	manifest, err := joined(out.Files)
-	if err != nil {
+	var manifest strings.Builder
+	if err := writeJoined(&manifest, out); err != nil {
 		return nil, err
 	}
 	return map[string]string{
 		"additional_user_data": marshal(parts),
-		"manifest":             string(manifest),
+		"manifest":             manifest.String(),
 		"sha256":               marshal(sums),
 	}, nil
 }

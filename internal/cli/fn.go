@@ -219,7 +219,7 @@ func (f *function) merge(ctx context.Context, data []byte, loader plan.Loader) [
 	if len(out.Files) == 0 {
 		return data // there are no instance groups
 	}
-	return out.Files[0].Data
+	return out.Files[0].Bytes()
 }
 
 // results returns what the report says. With strict, warnings are errors.

@@ -46,19 +46,22 @@ func merge(c *cli.Context) error {
 	if c.Bool("write") {
 		return writeFiles(c.Context, out.Input.Sources, changedFiles(out.Input.Sources, out.Files))
 	}
-	joined, err := joined(out.Files)
-	if err != nil {
-		return err
+	if isTerminal(c.App.Writer) {
+		var text bytes.Buffer
+		if err := writeJoined(&text, out); err != nil {
+			return err
+		}
+		return printText(c.App.Writer, text.Bytes())
 	}
-	return printText(c.App.Writer, joined)
+	return writeJoined(c.App.Writer, out)
 }
 
 // changedFiles are those of the files that are not as they were.
-func changedFiles(old map[string][]byte, now []plan.File) []change {
+func changedFiles(old map[string][]byte, now []plan.Edited) []change {
 	var changes []change
 	for _, f := range now {
-		if !bytes.Equal(f.Data, old[f.Name]) {
-			changes = append(changes, change{f.Name, f.Data})
+		if data := f.Bytes(); !bytes.Equal(data, old[f.Name]) {
+			changes = append(changes, change{f.Name, data})
 		}
 	}
 	return changes
@@ -77,25 +80,43 @@ func printHookChanges(w io.Writer, out *plan.Output) {
 	}
 }
 
-// joined is one stream of several manifests, in a form that kops reads: YAML documents split by lines of "---".
-func joined(merged []plan.File) ([]byte, error) {
-	if len(merged) == 1 {
-		return merged[0].Data, nil
+// writeJoined writes the edited manifests as one stream, in a form that kops reads: YAML documents split by lines of "---". What
+// they begin with is not edited.
+func writeJoined(w io.Writer, out *plan.Output) error {
+	if len(out.Files) == 1 {
+		_, err := out.Files[0].WriteTo(w)
+		return err
 	}
-	var out []byte
-	for _, m := range merged {
-		if first := bytes.TrimLeft(m.Data, " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
-			return nil, report.Hint("merge it by itself, or use -w", "%s: is JSON, which cannot be printed together with other files", display(m.Name))
+	for _, f := range out.Files {
+		if first := bytes.TrimLeft(out.Input.Sources[f.Name], " \t\r\n"); len(first) > 0 && (first[0] == '{' || first[0] == '[') {
+			return report.Hint("merge it by itself, or use -w", "%s: is JSON, which cannot be printed together with other files", display(f.Name))
 		}
-		if len(out) > 0 {
-			if !bytes.HasSuffix(out, []byte("\n")) {
-				out = append(out, '\n')
-			}
-			if !bytes.HasPrefix(m.Data, []byte("---\n")) {
-				out = append(out, "---\n"...)
-			}
-		}
-		out = append(out, m.Data...)
 	}
-	return out, nil
+	last := &lastByte{w: w, last: '\n'}
+	for i, f := range out.Files {
+		if last.last != '\n' {
+			io.WriteString(last, "\n")
+		}
+		if i > 0 && !bytes.HasPrefix(out.Input.Sources[f.Name], []byte("---\n")) {
+			io.WriteString(last, "---\n")
+		}
+		if _, err := f.WriteTo(last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastByte remembers the last byte that was written.
+type lastByte struct {
+	w    io.Writer
+	last byte
+}
+
+func (l *lastByte) Write(p []byte) (int, error) {
+	n, err := l.w.Write(p)
+	if n > 0 {
+		l.last = p[n-1]
+	}
+	return n, err
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -27,7 +28,7 @@ type Options struct {
 	Prune bool
 	// Partial says that there may be more specs than these: groups that they do not select stay as they are.
 	Partial bool
-	// Write makes the new bytes of the manifests.
+	// Write edits the manifests.
 	Write bool
 }
 
@@ -40,8 +41,8 @@ type Output struct {
 	Groups []*Group
 	// All are the groups of all manifests: those that Options.Only and Options.Clusters leave out, too.
 	All []*Group
-	// Files are the manifests with their new bytes, where Options.Write asks for them and nothing is wrong.
-	Files []File
+	// Files are the edited manifests, where Options.Write asks for them and nothing is wrong.
+	Files []Edited
 	// Report holds all that there is to say, sorted. With errors in it, the rest may not be complete.
 	Report report.Report
 
@@ -96,26 +97,32 @@ func (out *Output) plan(ctx context.Context) {
 	}
 }
 
-// write makes the new bytes of the manifests.
+// Edited is a manifest with what was set in it.
+type Edited struct {
+	Name string
+	*instancegroups.Edited
+}
+
+// write edits the manifests.
 func (out *Output) write() {
 	for _, g := range out.Groups {
 		if !g.Stays() {
 			g.SetUserData(g.PlannedUserData())
 		}
 	}
-	out.Files = Bytes(out.Input.Manifests, &out.Report)
+	out.Files = Edit(out.Input.Manifests, &out.Report)
 }
 
-// Bytes returns the manifests with what was set in them.
-func Bytes(manifests []*Manifest, r *report.Report) []File {
-	var files []File
+// Edit returns the manifests with what was set in them.
+func Edit(manifests []*Manifest, r *report.Report) []Edited {
+	var files []Edited
 	for _, m := range manifests {
-		data, err := m.Bytes()
+		e, err := m.Edit()
 		if err != nil {
 			addManifestError(r, err)
 			continue
 		}
-		files = append(files, File{Name: m.Name, Data: data})
+		files = append(files, Edited{m.Name, e})
 	}
 	return files
 }

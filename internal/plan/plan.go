@@ -181,7 +181,8 @@ type planner struct {
 	scripts map[source.Ref][]source.File
 	broken  map[source.Ref]bool
 	known   map[hookKey]knownHook
-	tooMany map[report.Position]bool // hooks that it was said of, once for all groups
+	tooMany map[report.Position]bool       // hooks that it was said of, once for all groups
+	lists   map[string][]hookspec.Resolved // by the hooks' IDs
 	memo    generator.Memo
 	diffs   diffs
 	several bool // clusters
@@ -191,7 +192,7 @@ type planner struct {
 
 func newPlanner(loader Loader, r *report.Report) *planner {
 	return &planner{loader: loader, report: r, scripts: map[source.Ref][]source.File{}, broken: map[source.Ref]bool{},
-		known: map[hookKey]knownHook{}, tooMany: map[report.Position]bool{}}
+		known: map[hookKey]knownHook{}, lists: map[string][]hookspec.Resolved{}, tooMany: map[report.Position]bool{}}
 }
 
 func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
@@ -229,6 +230,13 @@ func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, 
 		var id string
 		g.Hooks[i], id = p.shared(ctx, &g.Hooks[i])
 		g.hookIDs = append(g.hookIDs, id)
+	}
+	// nobody changes the list from here on: thousands of groups with the same hooks share it
+	key := strings.Join(g.hookIDs, " ")
+	if same, ok := p.lists[key]; ok {
+		g.Hooks = same
+	} else {
+		p.lists[key] = g.Hooks
 	}
 	if len(g.Hooks) == 0 || p.report.HasErrors() {
 		return g
