@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what tests take, on Debian and Ubuntu, as root: those that boot nodes; with "vm" also in virtual machines, with
-# "kops" also in a real kops cluster; with "apiserver" those of a control plane without nodes; with "browser" those that look
-# at pages and that ask shells.
+# "kops" also in a real kops cluster, with "cgroup2" that in a kernel of its own; with "apiserver" those of a control plane
+# without nodes; with "browser" those that look at pages and that ask shells.
 set -eu
 need=
 want() { # PROGRAM-OR-FILE PACKAGE
@@ -36,6 +36,13 @@ case ${1:-} in
     nodes
     control_plane
     want ip iproute2
+    ;;
+  cgroup2)
+    nodes
+    control_plane
+    want ip iproute2
+    want linux.uml user-mode-linux
+    want modprobe kmod
     ;;
   apiserver)
     control_plane

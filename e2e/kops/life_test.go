@@ -88,9 +88,9 @@ func life(ctx context.Context, n *node) error {
 	return nil
 }
 
-// eventually tries once a second, for a minute and a half.
+// eventually tries once a second, for a minute and a half where machines are as quick as elsewhere.
 func eventually(ctx context.Context, try func() error) error {
-	for range 90 {
+	for end := time.Now().Add(patient(90 * time.Second)); time.Now().Before(end); {
 		err := try()
 		if err == nil {
 			return nil

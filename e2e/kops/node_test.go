@@ -65,7 +65,7 @@ func newNode(t *testing.T, group, suite string) *node {
 // boot boots the node once; its journal is shown when the test fails.
 func (n *node) boot(o boot.Options) *boot.Result {
 	n.t.Helper()
-	o.Limit = cmp.Or(o.Limit, 3*time.Minute)
+	o.Limit = patient(cmp.Or(o.Limit, 3*time.Minute))
 	start := time.Now()
 	n.began = start.Truncate(time.Second)
 	r, err := n.Boot(context.Background(), o)
@@ -88,7 +88,7 @@ func (n *node) boot(o boot.Options) *boot.Result {
 
 // ready waits until the kubelet of this boot has told the API that the node is Ready. It is nil when that does not happen.
 func (n *node) ready(ctx context.Context) *corev1.Node {
-	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, patient(2*time.Minute))
 	defer stop()
 	for {
 		v, err := api.CoreV1().Nodes().Get(ctx, n.name, metav1.GetOptions{})

@@ -142,6 +142,7 @@ func newCgroup(name string) (*cgroup, error) {
 	if err != nil {
 		return nil, err
 	}
+	enableControllers(root)
 	g := &cgroup{path: filepath.Join(root, name)}
 	if err := os.Mkdir(g.path, 0o755); err != nil {
 		return nil, err
@@ -150,6 +151,15 @@ func newCgroup(name string) (*cgroup, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// enableControllers gives groups right below root what cgroup v2 limits on this machine: pods on a node have limits. A controller
+// that cannot be had is none that nodes cannot do without.
+func enableControllers(root string) {
+	text, _ := os.ReadFile(filepath.Join(root, "cgroup.controllers"))
+	for _, name := range strings.Fields(string(text)) {
+		os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("+"+name), 0)
+	}
 }
 
 // kill ends every process in the group.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 // Join makes a machine a node of a cluster: it runs the nodeup that its user data names, and what that installs, in
@@ -18,6 +19,9 @@ type Join struct {
 // joinPackages are what nodeup would install, for which it needs a network: nodeup/pkg/model/packages.go:39,
 // ntp.go:48, logrotate.go:40. And mount, for the kubelet.
 var joinPackages = []string{"chrony", "iptables", "libapparmor1", "libseccomp2", "logrotate", "mount", "util-linux"}
+
+// JoinPackages are the packages of a node that joins: RootFS with them is its root file system.
+func JoinPackages() []string { return slices.Clone(joinPackages) }
 
 //go:embed standin/trial-kernel.service
 var trialKernelService []byte
