@@ -102,7 +102,7 @@ func JSON(all []Input) []Explained {
 		if in.Verdict.Kind == verdict.Never {
 			e.NeverJoins = in.Verdict.Why
 		}
-		if w := waits.Kubelet(m.hooks); w.Slowest != nil && !in.Verdict.NoNode() {
+		if w := waits.Kubelet(m.hooks); w.Slowest != nil && !in.Verdict.NoWait() {
 			total, _ := (&Timeline{Waits: m.waits()}).took()
 			e.Waits = &JSONWaits{waits.Nodeup(m.hooks).Total.Seconds(), w.Total.Seconds(), w.Slowest.Name, total.Seconds(), []JSONLimit{}}
 			for _, l := range m.limits() {

@@ -73,6 +73,9 @@ func before(a, b report.Position) bool {
 
 // runs says whether the machine comes to something that cloud-init does.
 func (m *maker) runs(run, item int) bool {
+	if m.in.Verdict.LeftOut() {
+		return m.isNodeup(m.in.Result.Runs[run])
+	}
 	if r := &m.in.Result.Runs[run]; m.in.Verdict.Effect == lint.NoNodeup && m.nodeup && r.What == "script" {
 		return false // it is the module that runs scripts that is missing
 	}
@@ -87,17 +90,33 @@ func (m *maker) at(s Step, run, item int) Step {
 			return s.never("does not run")
 		}
 		return s.never("")
+	case s.Owner == Kopshook && m.in.Verdict.Idle(): // on a bastion
+		s.Fails, s.Blocks = "the boot goes on, only a log says so", false
+		if s.What == "gate" {
+			s.Detail = "nothing waits for hooks"
+		}
 	case run == m.end.run && item == m.end.item:
 		s.Detail, s.Fails, s.Blocks, s.Ends = "the machine comes no further", "", true, true
 	}
 	return s
 }
 
+// holding is how many hooks keep the kubelet from starting, until they have run.
+func (m *maker) holding() int {
+	n := 0
+	for i := range m.hooks {
+		if m.hooks[i].Holds() && !m.in.Verdict.Idle() {
+			n++
+		}
+	}
+	return n
+}
+
 // hookRuns says whether the machine comes to a hook.
 func (m *maker) hookRuns(i int) bool {
 	h := &m.hooks[i]
 	switch {
-	case m.neverReached():
+	case m.neverReached(), m.in.Verdict.Idle():
 		return false
 	case h.Holds():
 		return i <= m.end.hook
@@ -124,6 +143,10 @@ func (m *maker) never(stages []Stage) Stage {
 	switch {
 	case m.in.Verdict.NoMachine():
 		note = "there is no machine"
+	case m.in.Verdict.LeftOut():
+		note = "the node joins without it"
+	case !m.neverReached():
+		note = "there is neither nodeup nor a kubelet"
 	case !m.isNode():
 		note = "the machine comes no further"
 	}
@@ -139,11 +162,14 @@ func (m *maker) never(stages []Stage) Stage {
 		}
 		stages[i].Steps = reached
 	}
-	if !m.isNode() {
+	if !m.isNode() && !m.in.Verdict.Idle() {
 		return s
 	}
 	for _, h := range m.hooks {
 		s.Steps = append(s.Steps, Step{Name: h.Name, Owner: Kopshook, What: "hook", Place: m.hookPlace(h.Name)}.never(string(h.Phase)))
+	}
+	if m.in.Verdict.Idle() {
+		return s
 	}
 	kops := Step{Owner: Kops, What: "kops"}
 	nodeup, kubelet := kops, kops

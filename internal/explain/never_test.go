@@ -52,6 +52,16 @@ func TestWhatIsNotReachedNeverRuns(t *testing.T) {
 			in.Role, in.Result = "Bastion", cloudinit.ReadParts(nil, "Bastion", in.Parts, cloudinit.Options{})
 			return judged(in)
 		}(), "a.sh!", "b.sh"},
+		"a bastion with hooks": {func() Input {
+			in := example(t, theirs[:1], hook("a", generator.PreNodeup), hook("b", generator.PreKubelet), hook("c", generator.PostKubelet))
+			in.Role, in.Result = "Bastion", cloudinit.ReadParts(nil, "Bastion", in.Parts, cloudinit.Options{})
+			return judged(in)
+		}(), own + ", 00-agent.sh", "a, b, c"},
+		"kops leaves the user data out": {func() Input {
+			in := example(t, theirs[:1], hook("a", generator.PreNodeup), hook("b", generator.PreKubelet), hook("c", generator.PostNodeup), hook("d", generator.PreShutdown))
+			in.Verdict = verdict.Verdict{Kind: verdict.Loses, Effect: lint.LeftOut}
+			return in
+		}(), "nodeup.sh, nodeup, kubelet", own + ", 00-agent.sh, a, b, c, d"},
 		"the first of the hooks fails": {fails("a"), own + ", nodeup.sh, a!", "b, nodeup, c, d, e, kubelet, f"},
 		"one beside nodeup fails":      {fails("c"), own + ", nodeup.sh, a, b, nodeup, c!, e", "d, kubelet, f"},
 		"a hook does not arrive":       {brokenByOthers(t), "gate, tools of the hooks, /etc/x, nodeup.sh, driver!", "nodeup, agent, kubelet"},
@@ -109,7 +119,7 @@ func TestWhatIsNotReachedNeverRuns(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, claim := range []string{"installs nodeup, starts it", "runs beside nodeup", "installs containerd", "joins the cluster"} {
-					ran := claim == "installs containerd" && strings.Contains(c.comes, ", nodeup,") || claim == "installs containerd" && strings.HasSuffix(c.comes, "nodeup") ||
+					ran := claim == "joins the cluster" && strings.HasSuffix(c.comes, "kubelet") || claim == "installs containerd" && strings.Contains(c.comes, ", nodeup,") || claim == "installs containerd" && strings.HasSuffix(c.comes, "nodeup") ||
 						claim == "installs nodeup, starts it" && strings.Contains(c.comes, "nodeup.sh")
 					if !ran && strings.Contains(b.String(), claim) {
 						t.Errorf("%s says %q", form, claim)

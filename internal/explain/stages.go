@@ -67,13 +67,7 @@ func (m *maker) boothook(r cloudinit.Run) Step {
 	}
 	s.Owner, s.Place = Kopshook, ""
 	if strings.Contains(r.Name, "-gate") {
-		n := 0
-		for _, h := range m.hooks {
-			if h.Holds() {
-				n++
-			}
-		}
-		s.Name, s.What, s.Detail = "gate", "gate", fmt.Sprintf("nodeup and the kubelet wait for %s", report.Count(n, "hook"))
+		s.Name, s.What, s.Detail = "gate", "gate", fmt.Sprintf("nodeup and the kubelet wait for %s", report.Count(m.holding(), "hook"))
 		s.Fails, s.Blocks = "neither nodeup nor the kubelet starts", true
 		return s
 	}

@@ -90,7 +90,7 @@ func (p *painter) draw() {
 		y, _, nodeup = p.column(now, laneA, widthA, y+4)
 	}
 	if p.stage(StageNodeup) != nil {
-		p.kops(nodeup, late, y)
+		y = p.kops(nodeup, late, y)
 	}
 	if s := p.stage(StageNever); s != nil {
 		p.column(*s, laneA, widthA, y)

@@ -124,28 +124,26 @@ const (
 	StagePostNodeup  = "post-nodeup"
 	StagePostKubelet = "post-kubelet"
 	StageShutdown    = "pre-shutdown"
-	StageNever       = "never" // instead of those from pre-nodeup on
+	StageNever       = "never" // what the machine does not come to, or does not get
 )
 
 // Make makes the timeline of an instance group.
 func Make(in Input) *Timeline {
 	m := newMaker(in)
 	t := &Timeline{config: in.Result.Config, Node: m.isNode(), Group: in.Group, Cluster: in.Cluster, Label: cmp.Or(in.Label, in.Group), Role: in.Role, Size: in.Size, Verdict: in.Verdict, CloudInit: in.Result.Version.String()}
-	if !in.Verdict.NoNode() {
+	if !in.Verdict.NoWait() {
 		t.Kubelet, t.Waits, t.Over = waits.Kubelet(m.hooks), m.waits(), waits.Exceeded(m.limits(), m.hooks)
 	}
-	for _, h := range m.hooks {
-		if h.Holds() {
-			t.Hooks++
-		}
-	}
+	t.Hooks = m.holding()
 	t.Stages = m.cloudInit()
-	switch {
-	case m.neverReached():
-		t.Stages = append(t.Stages, m.never(t.Stages))
-	case m.isNode():
+	var never []Stage
+	if m.neverReached() || in.Verdict.Idle() {
+		never = append(never, m.never(t.Stages))
+	}
+	if m.isNode() && !m.neverReached() {
 		t.Stages = append(t.Stages, m.kops()...)
 	}
+	t.Stages = append(t.Stages, never...)
 	t.Stages = slices.DeleteFunc(t.Stages, func(s Stage) bool { return len(s.Steps) == 0 })
 	t.Lost = m.losses()
 	t.clean()
@@ -215,7 +213,7 @@ func (m *maker) kops() []Stage {
 	hooks := func(phase generator.Phase) []Step {
 		var steps []Step
 		for i := range m.hooks {
-			if h := &m.hooks[i]; h.Phase == phase {
+			if h := &m.hooks[i]; h.Phase == phase && !m.in.Verdict.Idle() {
 				s := hookStep(h)
 				s.Place = m.hookPlace(h.Name)
 				switch {

@@ -15,6 +15,7 @@ type Effect int
 const (
 	NoEffect     Effect = iota // it depends, or nothing is lost
 	Loses                      // something of the user data does not arrive, or does not run
+	LeftOut                    // all of it does not arrive; nodeup runs without it
 	KubeletFails               // nodeup runs, and the kubelet does not start
 	HookFails                  // a hook that the kubelet waits for cannot succeed
 	NoNodeup                   // the user data runs, but for nodeup.sh

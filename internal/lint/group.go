@@ -20,7 +20,7 @@ func (p *pass) checkGroup() {
 	if reason := p.g.Unsupported(); reason != "" {
 		what := NothingRuns
 		if p.g.LeavesOut() {
-			what = Loses
+			what = LeftOut
 		}
 		p.add("KH083", pos, fmt.Sprintf("additionalUserData does not reach the nodes of %q, or breaks them: %s", name, reason), effect(what))
 	}

@@ -129,7 +129,7 @@ func (l *Looker) Brief(g *Group) (Brief, error) {
 // Brief is the part of the look at g that lists of groups show.
 func (l *Look) Brief(g *Group) Brief {
 	b := Brief{Verdict: l.Verdict, Size: l.Size}
-	if !l.Verdict.NoNode() {
+	if !l.Verdict.NoWait() {
 		b.hooks, b.Kubelet = l.Hooks, waits.Kubelet(l.Hooks)
 		b.Over = waits.Exceeded(waits.Limits(g.Group), b.hooks)
 	}

@@ -3,6 +3,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kopshook.dev/kopshook/internal/budget"
@@ -57,17 +58,28 @@ type Facts struct {
 func Of(f Facts) Verdict {
 	v := Verdict{Kind: Joins, bastion: f.Role == "Bastion"}
 	worst := &lint.Finding{}
+	leftOut := slices.ContainsFunc(f.Findings, func(f lint.Finding) bool { return f.Effect == lint.LeftOut })
 	for i := range f.Findings {
 		found := &f.Findings[i]
-		if found.Effect == lint.Loses {
+		switch e := found.Effect; {
+		case leftOut && e != lint.LeftOut && e != lint.Refused: // what does not arrive does no harm, but kops reads it
+			continue
+		case v.bastion && (e == lint.HookFails || e == lint.KubeletFails):
+			continue
+		}
+		if found.Effect == lint.Loses || found.Effect == lint.LeftOut {
 			v.Lost++
 		}
 		if found.Effect > worst.Effect {
 			worst = found
 		}
 	}
+	v.Effect, v.Hook, v.At = worst.Effect, worst.Hook, worst.Position
 	missing := ""
 	for i := range f.Hooks {
+		if v.Idle() {
+			break
+		}
 		h := &f.Hooks[i]
 		if h.Holds() && !h.Fetches() {
 			v.Hooks++
@@ -82,7 +94,6 @@ func Of(f Facts) Verdict {
 	if v.Lost == 0 && len(f.Result.Lost) > 0 {
 		missing = "" // comments say that nothing is lost on the user's image
 	}
-	v.Effect, v.Hook, v.At = worst.Effect, worst.Hook, worst.Position
 	switch {
 	case worst.Effect == lint.TooLarge:
 		v.Kind, v.Why = TooLarge, f.Size.Takes()+", so it makes no machine"
@@ -95,14 +106,14 @@ func Of(f Facts) Verdict {
 			v.blame(worst, v.Why+": ")
 		}
 		v.Effect, v.Hook = lint.HookFails, missing
-	case worst.Effect > lint.Loses:
+	case worst.Effect > lint.LeftOut:
 		v.Kind = Never
 		v.blame(worst, "")
-	case worst.Effect == lint.Loses:
+	case worst.Effect >= lint.Loses:
 		v.Kind = Loses
 		v.blame(worst, "")
 	}
-	if f.Size != nil && f.Size.Verdict == budget.MayNotFit {
+	if f.Size != nil && f.Size.Verdict == budget.MayNotFit && !leftOut {
 		v.unsure = f.Size.Takes()
 	}
 	return v
@@ -132,8 +143,18 @@ func (v Verdict) WithLate(over bool) Verdict {
 // Bad says whether the machines do not join, or lack something.
 func (v Verdict) Bad() bool { return v.Kind != Joins && v.Kind != "" }
 
-// NoNode says whether no machine becomes a node: how long its hooks may take says nothing then.
+// NoNode says whether no machine becomes a node.
 func (v Verdict) NoNode() bool { return v.Kind == Never || v.Kind == TooLarge }
+
+// LeftOut says whether nothing of the user data reaches the machines, which join without it.
+func (v Verdict) LeftOut() bool { return v.Effect == lint.LeftOut }
+
+// Idle says whether the machines run none of the hooks that are units, and nothing waits for them: the hooks do not arrive, or
+// there is neither nodeup nor a kubelet, one of which starts each of them.
+func (v Verdict) Idle() bool { return v.bastion || v.LeftOut() }
+
+// NoWait says whether it means nothing how long hooks may take: nothing waits for them, or it waits in vain.
+func (v Verdict) NoWait() bool { return v.NoNode() || v.Idle() }
 
 // NoMachine says whether there is no machine at all: the cloud refuses its user data, or kops the whole group.
 func (v Verdict) NoMachine() bool { return v.Effect >= lint.TooLarge }
