@@ -19,6 +19,7 @@ import (
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 func adoptCommand() *cli.Command {
@@ -330,7 +331,7 @@ func (in *inputs) adviseNext(c *cli.Context, output string, groups []*adoption, 
 		for _, g := range groups {
 			if s := g.group.Size; s != nil && s.Remedy != nil {
 				m := g.group.Manifest.Name
-				say("The user data of %s has to get smaller first: kopshook fit -f %s -w %s && kopshook merge -f %[2]s -w %[3]s", g.Name, output, m)
+				say("The user data of %s has to get smaller first: kopshook fit -f %s -w %s && kopshook merge -f %[2]s -w %[3]s", g.Name, shell.Word(output), shell.Word(m))
 			}
 		}
 		return
@@ -349,5 +350,14 @@ func (in *inputs) adviseNext(c *cli.Context, output string, groups []*adoption, 
 		}
 	}
 	say("%s is written: read it, and edit it. The parts are still in the manifests; this puts the hooks in their place%s: kopshook adopt -f %s -w %s",
-		output, others, strings.Join(specs, " -f "), strings.Join(slices.Sorted(maps.Keys(files)), " "))
+		output, others, words(specs, " -f "), words(slices.Sorted(maps.Keys(files)), " "))
+}
+
+// words are names as a shell takes them, with what stands between.
+func words(names []string, between string) string {
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, shell.Word(name))
+	}
+	return strings.Join(quoted, between)
 }

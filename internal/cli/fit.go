@@ -50,10 +50,13 @@ func fit(c *cli.Context) error {
 	}
 	all, label := true, out.Labels()
 	for _, g := range out.Groups {
-		if g.Size == nil {
+		line, fits, err := groupLine(g, c.Bool("write"))
+		if err != nil {
+			return err
+		}
+		if line == "" {
 			continue
 		}
-		line, fits := fitLine(g.Size, c.Bool("write"))
 		fmt.Fprintf(c.App.Writer, "%s: %s\n", report.OneLine(label(g)), report.OneLine(line))
 		all = all && fits
 	}
@@ -61,6 +64,22 @@ func fit(c *cli.Context) error {
 		return differs
 	}
 	return nil
+}
+
+// groupLine is fitLine of a group. One without hooks has a line where its own user data does not fit.
+func groupLine(g *plan.Group, written bool) (line string, fits bool, err error) {
+	if g.Size != nil {
+		line, fits = fitLine(g.Size, written)
+		return line, fits, nil
+	}
+	if len(g.Object.Spec.AdditionalUserData) == 0 {
+		return "", true, nil
+	}
+	size, err := g.Measure()
+	if err != nil || size.Verdict != budget.TooLarge {
+		return "", true, err
+	}
+	return fmt.Sprintf("%s, %s without hooks; shorten its user data, or make hooks of it with kopshook adopt", size.Takes(), size.Verdict), false, nil
 }
 
 // fitLine says what a group's user data takes, and what was done or is to be done about it.

@@ -34,14 +34,24 @@ func newAccounts(users, groups []string) *accounts {
 	return a
 }
 
+// noAccount is a user or a group that a file is to belong to and that is not there.
+type noAccount struct{ user, group string }
+
+func (e *noAccount) Error() string {
+	if e.user != "" {
+		return fmt.Sprintf("its owner %q is no user that exists by then", e.user)
+	}
+	return fmt.Sprintf("its group %q is none that exists by then", e.group)
+}
+
 // check says whether the owner of a file is somebody that exists.
 func (a *accounts) check(f *File) error {
 	var err error
 	switch {
 	case f.User != "" && !a.users[f.User]:
-		err = fmt.Errorf("its owner %q is no user that exists by then", f.User)
+		err = &noAccount{user: f.User}
 	case f.Group != "" && !a.groups[f.Group]:
-		err = fmt.Errorf("its group %q is none that exists by then", f.Group)
+		err = &noAccount{group: f.Group}
 	}
 	if err != nil && a.failed != nil {
 		err = fmt.Errorf("%w (making users and groups failed: %w)", err, a.failed)

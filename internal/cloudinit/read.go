@@ -64,6 +64,9 @@ type Loss struct {
 	At
 	// By is the place that is to blame, if it is another one; its Part is -1 if there is none.
 	By At `json:"by"`
+	// User or Group is what an entry of write_files lacks: the image may have it. See Options.
+	User  string `json:"-"`
+	Group string `json:"-"`
 }
 
 // Stage of a boot in which something runs.

@@ -1,6 +1,7 @@
 package cloudinit
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -57,6 +58,9 @@ func (r *reader) writeFiles(deferred bool) {
 		}
 		*stop = true
 		lost.Why = err.Error() + ", and an entry that fails stops write_files"
+		if lacks := (*noAccount)(nil); errors.As(err, &lacks) {
+			lost.User, lost.Group = lacks.user, lacks.group
+		}
 		r.lose(lost)
 		for _, e := range entries[i+1:] {
 			l := r.entryLoss(e)

@@ -13,7 +13,7 @@ const ignoreMark = "kopshook: ignore="
 
 // ignored says whether a comment switches a finding off.
 func (p *pass) ignored(f Finding) bool {
-	if p.g.Source == nil {
+	if p.g.Source == nil || f.Effect == TooLarge { // no comment makes it smaller: kops or the cloud refuses it
 		return false
 	}
 	if f.whole && p.theirs(f.part) {

@@ -150,8 +150,30 @@ func readPass(g *Group, opts Options) *pass {
 	if opts.Version == (cloudinit.Version{}) {
 		p.opts.Version = cloudinit.VersionOf(g.Object.Spec.Image)
 	}
-	p.result = cloudinit.ReadParts(nil, g.Role, g.Parts, p.opts.Options)
+	p.read()
 	return p
+}
+
+// Read is what cloud-init does with the parts of a group, for all who ask: where a comment switches KH041 off, the image has the
+// account that the model does not know.
+func Read(g *Group, opts Options) *cloudinit.Result { return readPass(g, opts).result }
+
+func (p *pass) read() {
+	for more := true; more; { // an entry that fails hides those behind it
+		p.result = cloudinit.ReadParts(nil, p.g.Role, p.g.Parts, p.opts.Options)
+		more = false
+		for _, l := range p.result.Lost {
+			if l.User == "" && l.Group == "" || !p.ignored(Finding{Finding: report.Finding{Code: "KH041", Position: p.place(l.At)}}) {
+				continue
+			}
+			more = true
+			if l.User != "" {
+				p.opts.Users = append(slices.Clip(p.opts.Users), l.User)
+			} else {
+				p.opts.Groups = append(slices.Clip(p.opts.Groups), l.Group)
+			}
+		}
+	}
 }
 
 func newPass(g *Group) *pass {

@@ -27,7 +27,8 @@ func Arrival(out *Output) {
 		if arrives[key] && !g.Stays() {
 			continue
 		}
-		loss := cloudinit.ReadParts(nil, g.Role, parts, cloudinit.Options{Version: version}).Hinders(own)
+		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: out.Input.Text(g.Manifest.Name), Parts: parts}
+		loss := lint.Read(l, lint.Options{}).Hinders(own)
 		if loss == nil {
 			arrives[key] = !g.Stays()
 			continue

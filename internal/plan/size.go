@@ -38,9 +38,12 @@ func Sizes(tooLarge report.Severity) Check {
 	}
 }
 
-// TooLarge says whether the cloud refuses the user data of one of the groups, where Sizes has looked.
+// TooLarge says whether the cloud refuses the user data of one of the groups, where Sizes or Briefs has looked: also what a group
+// without hooks has by itself.
 func (out *Output) TooLarge() bool {
-	return slices.ContainsFunc(out.Groups, func(g *Group) bool { return g.Size != nil && g.Size.Verdict == budget.TooLarge })
+	return slices.ContainsFunc(out.Groups, func(g *Group) bool {
+		return slices.ContainsFunc([]*budget.Result{g.Size, g.Brief.Size}, func(s *budget.Result) bool { return s != nil && s.Verdict == budget.TooLarge })
+	})
 }
 
 // SameSize are groups with the same hooks and parts of their own: their sizes differ by the lengths of names alone.
