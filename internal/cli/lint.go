@@ -218,8 +218,10 @@ func lintFiles(c *cli.Context) (*inputs, *plan.Output, []lint.Finding, error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var hooks []hookspec.Resolved
-	o.Checks = []plan.Check{plan.Removals, func(out *plan.Output) { hooks = plan.Hooks(c.Context, in.Specs, o.Loader, &out.Report) }}
+	var hooks []plan.Form
+	o.Checks = []plan.Check{plan.Removals, func(out *plan.Output) {
+		hooks = plan.Forms(c.Context, in.Specs, out.Groups, o.Loader, &out.Report)
+	}}
 	out, err := in.merge(c, o)
 	if err != nil {
 		return nil, nil, nil, err
@@ -247,10 +249,11 @@ func lintFiles(c *cli.Context) (*inputs, *plan.Output, []lint.Finding, error) {
 		findings = append(findings, f)
 	}
 	for i := range hooks {
-		if len(out.Groups) < len(out.All) && !slices.ContainsFunc(out.Groups, func(g *plan.Group) bool { return gets(g, &hooks[i]) }) {
+		h := &hooks[i]
+		if h.Unused && len(out.Groups) < len(out.All) {
 			continue // options have chosen instance groups
 		}
-		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &hooks[i], Images: imagesOf(out.Groups, &hooks[i]), Source: in.Text(hooks[i].Doc.File)})...)
+		findings = append(findings, lint.CheckHook(&lint.Hook{Resolved: &h.Resolved, Images: imagesOf(h.Groups), Source: in.Text(h.Doc.File)})...)
 	}
 	return in, out, sortFindings(append(findings, otherClouds(in, out.Groups)...)), nil
 }
@@ -276,16 +279,11 @@ func otherClouds(in *inputs, groups []*plan.Group) (findings []lint.Finding) {
 	return findings
 }
 
-// gets says whether an instance group gets a hook.
-func gets(g *plan.Group, h *hookspec.Resolved) bool {
-	return slices.ContainsFunc(g.Hooks, func(other hookspec.Resolved) bool { return other.Doc == h.Doc && other.Path == h.Path })
-}
-
-// imagesOf returns the images of the instance groups that get a hook.
-func imagesOf(groups []*plan.Group, h *hookspec.Resolved) []string {
+// imagesOf returns the images of instance groups.
+func imagesOf(groups []*plan.Group) []string {
 	var images []string
 	for _, g := range groups {
-		if gets(g, h) && !slices.Contains(images, g.Object.Spec.Image) {
+		if !slices.Contains(images, g.Object.Spec.Image) {
 			images = append(images, g.Object.Spec.Image)
 		}
 	}
@@ -304,7 +302,7 @@ func (in *inputs) takeDropped() (findings []lint.Finding) {
 	return findings
 }
 
-// sortFindings orders findings by file and place, and says each once: instance groups may share hooks.
+// sortFindings orders findings by file and place, and says each once: forms of one hook share what no override changes.
 func sortFindings(findings []lint.Finding) []lint.Finding {
 	slices.SortStableFunc(findings, func(a, b lint.Finding) int {
 		if n := strings.Compare(a.File, b.File); n != 0 {
@@ -315,7 +313,12 @@ func sortFindings(findings []lint.Finding) []lint.Finding {
 		}
 		return a.Col - b.Col
 	})
-	return slices.CompactFunc(findings, func(a, b lint.Finding) bool { return a.Finding == b.Finding })
+	said := map[report.Finding]bool{}
+	return slices.DeleteFunc(findings, func(f lint.Finding) bool {
+		again := said[f.Finding]
+		said[f.Finding] = true
+		return again
+	})
 }
 
 // applyFixes makes the fixes of findings in their files. A file that would not be read as before, but for what was fixed, is

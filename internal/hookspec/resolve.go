@@ -76,12 +76,18 @@ func (h *Hook) nameIn(p Phase) string {
 // Resolve returns the enabled hooks of the spec as they are for g, whether the spec selects g or not. The spec must
 // be free of mistakes.
 func (d *Doc) Resolve(g Group) []Resolved {
-	out, _ := d.resolve(g)
+	out, _ := d.resolve(g, false)
 	return out
 }
 
-// resolve also returns the hooks that more than one override has changed.
-func (d *Doc) resolve(g Group) (out []Resolved, changed []changedHook) {
+// Written returns the hooks of the spec as they are where no override applies: those that are not enabled, too.
+func (d *Doc) Written() []Resolved {
+	out, _ := d.resolve(Group{}, true)
+	return out
+}
+
+// resolve also returns the hooks that more than one override has changed. all asks for hooks that are not enabled, too.
+func (d *Doc) resolve(g Group, all bool) (out []Resolved, changed []changedHook) {
 	for i, h := range d.Spec.Spec.Hooks {
 		origin := map[string]string{}
 		var applied []int
@@ -92,7 +98,7 @@ func (d *Doc) resolve(g Group) (out []Resolved, changed []changedHook) {
 				applied = append(applied, j)
 			}
 		}
-		if h.Enabled != nil && !*h.Enabled {
+		if h.Enabled != nil && !*h.Enabled && !all {
 			continue
 		}
 		p := strict.Item("spec.hooks", i)
@@ -216,7 +222,7 @@ func ForGroup(docs []*Doc, g Group, r *report.Report) []Resolved {
 		if !d.Selects(g) {
 			continue
 		}
-		hooks, changed := d.resolve(g)
+		hooks, changed := d.resolve(g, false)
 		for _, c := range changed {
 			var found report.Report
 			newDecoder(d, strict.NewReader(d.Document, Objects(), &found)).checkTogether(&c.hook, c.path, c.origin)
