@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/shell"
 )
@@ -28,7 +29,7 @@ func (c *converter) kops(docs []*yaml.Node) {
 				selector = mapping("clusters", []string{cluster})
 			}
 			selector.Content = append(selector.Content, mapping("names", []string{name}).Content...)
-			if parts := c.field(spec, "additionalUserData"); parts != nil {
+			if parts := c.field(spec, "additionalUserData"); slices.ContainsFunc(c.items(parts), c.byHand) {
 				c.note(parts, "spec.additionalUserData", "take it over with `kopshook adopt`", "it is no hook and stays where it is")
 			}
 		default:
@@ -50,6 +51,12 @@ func (c *converter) kops(docs []*yaml.Node) {
 			return "kops has no such field either", ""
 		})
 	}
+}
+
+// byHand says whether a part of user data is none that kopshook made.
+func (c *converter) byHand(part *yaml.Node) bool {
+	name := c.field(part, "name")
+	return name == nil || !strings.HasPrefix(name.Value, instancegroups.Prefix)
 }
 
 // kopsHook converts one hook (nodeup/pkg/model/hooks.go).
