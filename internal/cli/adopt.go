@@ -330,8 +330,8 @@ func (in *inputs) adviseNext(c *cli.Context, output string, groups []*adoption, 
 		say("%s is written, and its hooks are in the manifests: read both, and keep them together", output)
 		for _, g := range groups {
 			if s := g.group.Size; s != nil && s.Remedy != nil {
-				m := g.group.Manifest.Name
-				say("The user data of %s has to get smaller first: kopshook fit -f %s -w %s && kopshook merge -f %[2]s -w %[3]s", g.Name, shell.Word(output), shell.Word(m))
+				m := shell.File(g.group.Manifest.Name)
+				say("The user data of %s has to get smaller first: kopshook fit -f %s -w %s && kopshook merge -f %[2]s -w %[3]s", g.Name, shell.File(output), m)
 			}
 		}
 		return
@@ -357,7 +357,7 @@ func (in *inputs) adviseNext(c *cli.Context, output string, groups []*adoption, 
 func words(names []string, between string) string {
 	var quoted []string
 	for _, name := range names {
-		quoted = append(quoted, shell.Word(name))
+		quoted = append(quoted, shell.File(name))
 	}
 	return strings.Join(quoted, between)
 }

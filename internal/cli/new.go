@@ -16,6 +16,7 @@ import (
 	"kopshook.dev/kopshook/examples"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 func newCommand() *cli.Command {
@@ -87,13 +88,13 @@ func newAction(c *cli.Context) error {
 	if err := createSpec(file, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.ErrWriter, `%s is written: read it, and see that its selector names your instance groups. Then, with your other specs
+	fmt.Fprintf(c.App.ErrWriter, `%[1]s is written: read it, and see that its selector names your instance groups. Then, with your other specs
 if you have any:
    kops get ig --name CLUSTER -o yaml > ig.yaml
-   kopshook merge -w %[1]s ig.yaml
-   kopshook check %[1]s ig.yaml
+   kopshook merge -w %[2]s ig.yaml
+   kopshook check %[2]s ig.yaml
    sudo kopshook try --group GROUP ig.yaml
-`, report.Clean(file))
+`, report.Clean(file), report.Clean(shell.File(file)))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 )
 
 // Change is a file's new content.
@@ -76,7 +77,7 @@ func replaceable(path string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return report.Hint("name a regular file, or print the result", "cannot be written in place: it is not a regular file")
 	case info.Mode()&0o200 == 0:
-		return report.Hint("chmod u+w "+path, "cannot be written in place: it is read-only")
+		return report.Hint("chmod u+w "+shell.File(path), "cannot be written in place: it is read-only")
 	}
 	return nil
 }
@@ -161,6 +162,6 @@ func ownerError(path string, of owner, err error) error {
 	if errors.As(err, &p) {
 		err = p.Err
 	}
-	return report.Hint(fmt.Sprintf("run kopshook as its owner, or make the file yours: cp %[1]s %[1]s.new && mv %[1]s.new %[1]s", path),
+	return report.Hint(fmt.Sprintf("run kopshook as its owner, or make the file yours: cp %[1]s %[2]s && mv %[2]s %[1]s", shell.File(path), shell.File(path+".new")),
 		"cannot be written in place: its owner %d:%d cannot be kept: %w", of.uid, of.gid, err)
 }

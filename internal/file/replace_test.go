@@ -155,6 +155,16 @@ func TestReplace(t *testing.T) {
 		wantContent(t, a.Name, "old")
 		wantFiles(t, dir, "a", "b")
 	})
+	t.Run("names a file as a shell takes it", func(t *testing.T) {
+		name := filepath.Join(t.TempDir(), "my file")
+		if err := os.WriteFile(name, []byte("old"), 0o444); err != nil {
+			t.Fatal(err)
+		}
+		err := Replace(t.Context(), []Change{{Name: name, Old: []byte("old"), New: []byte("new")}})
+		if got := report.Remedy(err); got != "chmod u+w '"+name+"'" {
+			t.Errorf("the remedy is %s", got)
+		}
+	})
 }
 
 func TestWrite(t *testing.T) {

@@ -17,3 +17,11 @@ func Word(s string) string {
 	}
 	return s
 }
+
+// File is the name of a file as a word of a command, which takes none for an option.
+func File(name string) string {
+	if strings.HasPrefix(name, "-") && name != "-" {
+		name = "./" + name
+	}
+	return Word(name)
+}

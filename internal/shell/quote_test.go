@@ -5,6 +5,14 @@ import (
 	"testing"
 )
 
+func TestNamesOfFilesAreNoOptions(t *testing.T) {
+	for name, word := range map[string]string{"a.yaml": "a.yaml", "-w.yaml": "./-w.yaml", "-a b": "'./-a b'", "my file": "'my file'", "-": "-"} {
+		if got := File(name); got != word {
+			t.Errorf("%q is the word %s, want %s", name, got, word)
+		}
+	}
+}
+
 func TestQuotedWordsAreThemselves(t *testing.T) {
 	for s, word := range map[string]string{
 		"": "''", "a": "a", "/A-z_0.9:=@%+,": "/A-z_0.9:=@%+,", "a b": "'a b'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "a\nb": "'a\nb'", "~": "'~'", "é": "'é'",
