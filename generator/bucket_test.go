@@ -164,9 +164,10 @@ func TestAGateIsReadAsItWasWritten(t *testing.T) {
 		{Number: "480", Name: "a", Phase: PreNodeup, Before: []string{"containerd.service"}},
 		{Number: "500", Name: "b-1", Phase: PreNodeup},
 		{Number: "500", Name: "k", Phase: PreKubelet, Before: []string{"example.service"}},
-		{Number: "500", Name: "c", Phase: PostNodeup},
+		{Number: "500", Name: "c"}, // or post-nodeup
+		{Number: "500", Name: "s", Phase: PreShutdown},
 	}
-	hooks := []Hook{a, b, k, c}
+	hooks := []Hook{a, b, k, c, newHook("s", PreShutdown, "#!/bin/sh\n")}
 	if diff := cmp.Diff(want, GateHooks(mustGenerate(t, gpuGroup, hooks...)[0].Content)); diff != "" {
 		t.Errorf("in user data: %s", diff)
 	}
@@ -179,6 +180,27 @@ func TestAGateIsReadAsItWasWritten(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("in a bucket: %s", diff)
+	}
+}
+
+// Where hooks of both phases are that nothing waits for, the gate tells them by what waits for what.
+func TestAGateTellsPostNodeupFromPostKubelet(t *testing.T) {
+	for _, phases := range [][]Phase{{PostNodeup, PostKubelet}, {PostNodeup, PostNodeup, PostKubelet, PostKubelet, PreShutdown}, {PreKubelet, PostNodeup, PostKubelet, PostKubelet}} {
+		var hooks []Hook
+		for i, p := range phases {
+			hooks = append(hooks, newHook(fmt.Sprint("h", i), p, "#!/bin/sh\n"))
+		}
+		for place, hooks := range map[string][]Hook{"user data": hooks, "bucket": inBucket(hooks)} {
+			var got []Phase
+			for _, h := range GateHooks(mustGenerate(t, gpuGroup, hooks...)[0].Content) {
+				if h.Name != "archive" {
+					got = append(got, h.Phase)
+				}
+			}
+			if diff := cmp.Diff(phases, got); diff != "" {
+				t.Errorf("%s: (-want +got):\n%s", place, diff)
+			}
+		}
 	}
 }
 

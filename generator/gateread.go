@@ -10,7 +10,7 @@ import (
 type GateHook struct {
 	Number string // NNN: 500 + the weight
 	Name   string
-	Phase  Phase    // PreNodeup or PreKubelet; PostNodeup stands for all phases that nothing waits for
+	Phase  Phase    // "" where it is PostNodeup or PostKubelet, and the gate does not tell which
 	Before []string // further units that wait for it
 	Hash   string   // the beginning of that in the hook's unit, where it lies in a bucket; else ""
 }
@@ -21,6 +21,7 @@ type GateHook struct {
 // "NNN-NAME HASH UNIT...", and lines of hooks that end in "# HASH" (templates/v1/gate.sh).
 func GateHooks(gate string) []GateHook {
 	var hooks []GateHook
+	var next []string // the unit of a hook of the same phase that waits for the hook, "" without one
 	for line := range strings.Lines(gate) {
 		tabled := line[0] >= '0' && line[0] <= '9'
 		if !tabled && !strings.HasPrefix(line, "hook ") && !strings.HasPrefix(line, "nodeup ") {
@@ -31,7 +32,7 @@ func GateHooks(gate string) []GateHook {
 		if i < 0 || tabled && (i > 0 || len(words) < 2 || !isGateHash(words[1])) {
 			continue
 		}
-		h := GateHook{Number: words[i][:3], Name: words[i][4:], Phase: PostNodeup}
+		h := GateHook{Number: words[i][:3], Name: words[i][4:]}
 		rest := words[i+1:]
 		switch {
 		case tabled:
@@ -44,11 +45,35 @@ func GateHooks(gate string) []GateHook {
 			h.Phase = PreNodeup
 		case slices.Contains(rest, "kubelet.service"):
 			h.Phase = PreKubelet
+		case len(words) > 1 && words[1] == pullBefore:
+			h.Phase = PreShutdown
 		}
 		h.Before = otherUnits(rest)
 		hooks = append(hooks, h)
+		next = append(next, "")
+		if j := slices.IndexFunc(rest, func(w string) bool { return strings.HasPrefix(w, "kopshook-") }); j >= 0 {
+			next[len(next)-1] = rest[j]
+		}
 	}
+	tellPosts(hooks, next)
 	return hooks
+}
+
+// tellPosts tells hooks of post-nodeup from those of post-kubelet, where there are both: each of a phase waits for the one before it,
+// and between the phases nothing waits.
+func tellPosts(hooks []GateHook, next []string) {
+	first := slices.IndexFunc(hooks, func(h GateHook) bool { return h.Phase == "" })
+	for i := max(first, 0); i+1 < len(hooks) && hooks[i+1].Phase == ""; i++ {
+		if next[i] != UnitName(hooks[i+1].Name) {
+			for j := first; j < len(hooks) && hooks[j].Phase == ""; j++ {
+				hooks[j].Phase = PostKubelet
+				if j <= i {
+					hooks[j].Phase = PostNodeup
+				}
+			}
+			return
+		}
+	}
 }
 
 // isGateName says whether a word is NNN-NAME.

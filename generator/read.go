@@ -19,6 +19,8 @@ type Written struct {
 
 	packed []File // its files in the archive
 	hash   string // of what lies in a bucket, "" when it is written here
+	phase  Phase  // as the gate tells it
+	order  int    // in the gate, from 1; 0 where it is not there: boot hooks run before all others
 	opened bool   // what lies there is known
 }
 
@@ -45,6 +47,9 @@ func (w *Written) Field(name string) string {
 	_, fields := w.read()
 	return fields[name]
 }
+
+// Phase is the hook's. Of a hook that lies in a bucket it is "" where the gate does not tell it.
+func (w *Written) Phase() Phase { return cmp.Or(Phase(w.Field("phase")), w.phase) }
 
 // FieldChange is a field of the spec that differs, with its values as text; "" stands for none.
 type FieldChange struct {
@@ -94,20 +99,18 @@ func Read(parts []UserData) []Written {
 		if p.Name != gateName {
 			continue
 		}
-		for _, g := range GateHooks(p.Content) {
-			if g.Hash == "" {
-				if i := slices.IndexFunc(hooks, func(w Written) bool { return w.Name == g.Name }); i >= 0 {
-					hooks[i].nnn = g.Number
-				}
+		for n, g := range GateHooks(p.Content) {
+			if g.Hash == "" && !slices.ContainsFunc(hooks, func(w Written) bool { return w.Name == g.Name }) {
 				continue
 			}
 			w := at(g.Name)
-			w.nnn = g.Number
+			w.nnn, w.phase, w.order = g.Number, g.Phase, n+1
 			if w.part == "" { // else of another spec
 				w.hash = g.Hash
 			}
 		}
 	}
+	slices.SortStableFunc(hooks, func(a, b Written) int { return cmp.Compare(a.order, b.order) })
 	return hooks
 }
 

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +80,28 @@ func TestDiffSeesThatAScriptOfAFolderHasAnotherName(t *testing.T) {
 	after.Scripts = []Script{{"10-a", []byte("#!/bin/sh\n")}, {"20-c", []byte("#!/bin/sh\ntrue\n")}}
 	if diff := cmp.Diff([]string{"script"}, changed(t, before, after)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Hooks are read in the order in which they run, wherever they lie; in archives they are in that of their names.
+func TestHooksAreReadInTheirOrder(t *testing.T) {
+	late, early, config := newHook("a-late", PreNodeup, "#!/bin/sh\n"), newHook("z-early", PreNodeup, "#!/bin/sh\n"), newHook("b-config", PreNodeup, "#!/bin/sh\n")
+	late.Weight, early.Weight, config.CloudConfig = 400, -400, yamlNode(t, "timezone: UTC\n")
+	boot := newHook("c-boot", Boot, "#!/bin/sh\n")
+	boot.Weight = 7
+	hooks := []Hook{late, config, early, boot, newHook("a-after", PostKubelet, "#!/bin/sh\n")}
+	for place, hooks := range map[string][]Hook{"user data": hooks, "archive": archived(hooks), "bucket": inBucket(hooks)} {
+		var got []string
+		for _, w := range Read(mustGenerate(t, gpuGroup, hooks...)) {
+			got = append(got, fmt.Sprint(w.Name, " ", w.Phase()))
+		}
+		want := []string{"c-boot boot", "z-early pre-nodeup", "b-config pre-nodeup", "a-late pre-nodeup", "a-after post-kubelet"}
+		if place == "bucket" {
+			want[4] = "a-after " // the gate does not tell
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: (-want +got):\n%s", place, diff)
+		}
 	}
 }
 

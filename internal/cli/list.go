@@ -114,7 +114,10 @@ func listRows(specs []*hookspec.Doc, groups []*plan.Group) []*listRow {
 			add(rowOfWritten(&written[i]), i+1)
 		}
 	}
-	place := func(r *listRow) int { return slices.Index(hookspec.Phases, hookspec.Phase(r.Phase)) }
+	place := func(r *listRow) int {
+		phase := cmp.Or(hookspec.Phase(r.Phase), generator.PostNodeup) // of one in a bucket that may be one of two
+		return slices.Index(hookspec.Phases, phase)
+	}
 	slices.SortStableFunc(rows, func(a, b *listRow) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Hook, b.Hook))
 	})
@@ -125,10 +128,10 @@ func rowOf(h *hookspec.Resolved) listRow {
 	return listRow{Hook: h.Name, Phase: string(h.Phase), Weight: h.Weight, Run: h.Frequency(), Spec: h.Doc.Spec.Metadata.Name}
 }
 
-// rowOfWritten is the row of a hook that a manifest holds: it does not say of which spec it is, nor, of one in a bucket, more
-// than its place.
+// rowOfWritten is the row of a hook that a manifest holds: it does not say of which spec it is, nor, of one in a bucket, how
+// often it runs.
 func rowOfWritten(w *generator.Written) listRow {
-	r := listRow{Hook: w.Name, Phase: w.Field("phase"), Run: w.Field("run")}
+	r := listRow{Hook: w.Name, Phase: string(w.Phase()), Run: w.Field("run")}
 	r.Weight, _ = strconv.Atoi(w.Field("weight"))
 	if r.Phase == string(generator.Boot) {
 		r.Run = generator.EveryBoot

@@ -222,6 +222,43 @@ func TestHooksAreKnownByWhatArrives(t *testing.T) {
 	}
 }
 
+// Of hooks in a bucket that nobody looked into, nothing is said that is not known.
+func TestHooksInABucketWithoutTheirSpec(t *testing.T) {
+	there := func(h *generator.Hook) { h.Archive, h.ArchiveURL = true, "s3://bucket/kopshook" }
+	in := example(t, nil, hook("driver", generator.PreNodeup, there), hook("agent", generator.PreKubelet, there, func(h *generator.Hook) { h.Continue = true }),
+		hook("label", generator.PostKubelet, there), hook("drain", generator.PreShutdown, there))
+	var b bytes.Buffer
+	if err := Text(&b, Make(in), Screen{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\njoins when its 2 hooks are through\n", "nodeup and the kubelet wait for 2 hooks\n", "\nfor 2 hooks in a bucket", "\n all that is known ",
+		"\npost-nodeup or post-kubelet hooks ", "\npre-shutdown hooks ", "\n ○  agent "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	e := JSON([]Input{in})[0]
+	var got []string
+	for _, h := range e.Hooks[1:] { // the first is what reads the archive
+		got = append(got, fmt.Sprint(h.Name, " ", h.Phase, " ", h.InBucket, " ", h.JSONUnit))
+	}
+	if diff := cmp.Diff([]string{"driver pre-nodeup true <nil>", "agent pre-kubelet true <nil>", "label  true <nil>", "drain pre-shutdown true <nil>"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if e.Waits.Unknown != 2 || e.Waits.Limits[0].Exceeded != nil {
+		t.Errorf("got %+v", e.Waits)
+	}
+	for form, draw := range map[string]func(io.Writer) error{
+		"mermaid": func(w io.Writer) error { return Mermaid(w, []*Timeline{Make(in)}) },
+		"svg":     func(w io.Writer) error { return SVG(w, Make(in)) },
+	} {
+		var b bytes.Buffer
+		if err := draw(&b); err != nil || !strings.Contains(b.String(), "in a bucket") {
+			t.Errorf("%s: %v\n%s", form, err, b.String())
+		}
+	}
+}
+
 // TestJSON holds what other programs build on.
 func TestJSON(t *testing.T) {
 	out, err := json.MarshalIndent(JSON([]Input{everyPhase(t, "gce")}), "", "  ")

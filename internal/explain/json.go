@@ -49,19 +49,25 @@ type RunItem struct {
 
 // JSONHook is a hook that arrives on the node as a unit, in the order in which they run.
 type JSONHook struct {
-	Name      string `json:"name"`
-	Phase     string `json:"phase"`
-	EveryBoot bool   `json:"everyBoot"`
-	PerImage  bool   `json:"oncePerImage"` // where the image has done it, only verify runs
-	Blocks    bool   `json:"blocks"`
-	Attempts  int    `json:"attempts"`
-	Timeout   string `json:"timeout"`
+	Name  string `json:"name"`
+	Phase string `json:"phase"` // "" where it is post-nodeup or post-kubelet, and InBucket
 
-	Worst    float64  `json:"worstSeconds"` // all attempts and the delays between them
+	*JSONUnit
+	InBucket bool     `json:"inBucket,omitempty"` // without its spec: the fields of JSONUnit are not there
 	Measured float64  `json:"measuredSeconds,omitempty"`
 	Before   []string `json:"before,omitempty"` // further units that wait for it
 	Place    string   `json:"place,omitempty"`  // file:line
 	Never    bool     `json:"never,omitempty"`  // the machine does not come that far
+}
+
+// JSONUnit is what the unit of a hook tells.
+type JSONUnit struct {
+	EveryBoot bool    `json:"everyBoot"`
+	PerImage  bool    `json:"oncePerImage"` // where the image has done it, only verify runs
+	Blocks    bool    `json:"blocks"`
+	Attempts  int     `json:"attempts"`
+	Timeout   string  `json:"timeout"`
+	Worst     float64 `json:"worstSeconds"` // all attempts and the delays between them
 }
 
 // JSONWaits is how long nodeup and the kubelet may wait for hooks, in seconds.
@@ -70,6 +76,7 @@ type JSONWaits struct {
 	Kubelet  float64     `json:"kubeletSeconds"`
 	Slowest  string      `json:"slowest"`                   // the hook with the largest share
 	Measured float64     `json:"measuredSeconds,omitempty"` // of the hooks that somebody measured
+	Unknown  int         `json:"unknown,omitempty"`         // hooks in a bucket, which come on top of the seconds
 	Limits   []JSONLimit `json:"limits"`
 }
 
@@ -77,8 +84,8 @@ type JSONWaits struct {
 type JSONLimit struct {
 	Who      string  `json:"who"`
 	Seconds  float64 `json:"seconds"`
-	Option   string  `json:"option"`   // that sets it
-	Exceeded bool    `json:"exceeded"` // hooks may take longer
+	Option   string  `json:"option"`             // that sets it
+	Exceeded *bool   `json:"exceeded,omitempty"` // hooks may take longer; nil where nobody knows
 }
 
 // JSONLoss is something that does not arrive as it was written.
@@ -104,9 +111,13 @@ func JSON(all []Input) []Explained {
 		}
 		if w := waits.Kubelet(m.hooks); w.Slowest != nil && !in.Verdict.NoWait() {
 			total, _ := (&Timeline{Waits: m.waits()}).took()
-			e.Waits = &JSONWaits{waits.Nodeup(m.hooks).Total.Seconds(), w.Total.Seconds(), w.Slowest.Name, total.Seconds(), []JSONLimit{}}
+			e.Waits = &JSONWaits{waits.Nodeup(m.hooks).Total.Seconds(), w.Total.Seconds(), w.Slowest.Name, total.Seconds(), w.Unknown, []JSONLimit{}}
 			for _, l := range m.limits() {
-				e.Waits.Limits = append(e.Waits.Limits, JSONLimit{l.Who, l.After.Seconds(), l.Option, l.Of(m.hooks).Total > l.After})
+				limit, w := JSONLimit{Who: l.Who, Seconds: l.After.Seconds(), Option: l.Option}, l.Of(m.hooks)
+				if over := w.Total > l.After; over || w.Unknown == 0 {
+					limit.Exceeded = &over
+				}
+				e.Waits.Limits = append(e.Waits.Limits, limit)
 			}
 			e.Verdict = e.Verdict.WithLate(len(waits.Exceeded(m.limits(), m.hooks)) > 0)
 		}
@@ -114,8 +125,11 @@ func JSON(all []Input) []Explained {
 			e.Runs = append(e.Runs, m.run(i, r))
 		}
 		for i, h := range m.hooks {
-			e.Hooks = append(e.Hooks, JSONHook{h.Name, string(h.Phase), h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout),
-				h.Worst().Seconds(), in.Took[h.Name].Seconds(), h.Before, m.hookPlace(h.Name), !m.hookRuns(i)})
+			unit := &JSONUnit{h.EveryBoot, h.PerImage, h.Holds() && !h.Continue, h.Attempts, report.Duration(h.Timeout), h.Worst().Seconds()}
+			if h.Elsewhere {
+				unit = nil
+			}
+			e.Hooks = append(e.Hooks, JSONHook{h.Name, string(h.Phase), unit, h.Elsewhere, in.Took[h.Name].Seconds(), h.Before, m.hookPlace(h.Name), !m.hookRuns(i)})
 		}
 		for _, l := range in.Result.Lost {
 			e.Lost = append(e.Lost, JSONLoss{l.Kind, l.Name, l.Path, l.What, l.Why, m.place(l.At), m.place(l.By)})

@@ -105,7 +105,7 @@ func (m *maker) at(s Step, run, item int) Step {
 func (m *maker) holding() int {
 	n := 0
 	for i := range m.hooks {
-		if m.hooks[i].Holds() && !m.in.Verdict.Idle() {
+		if m.hooks[i].Holds() && !m.hooks[i].Fetches() && !m.in.Verdict.Idle() {
 			n++
 		}
 	}

@@ -57,7 +57,11 @@ func (p *textPrinter) time(t *Timeline) {
 	if sum, _ := t.took(); measured {
 		took = fmt.Sprintf(" %*s", number, seconds(sum))
 	}
-	p.line(" %s %*s%s %s", p.bold(pad("all", name)), number, report.Duration(t.Kubelet.Total), took, p.dim(strings.Repeat(" ", max(0, mark-3))+"15m ┘"))
+	all := "all"
+	if t.Kubelet.Unknown > 0 {
+		all = "all that is known"
+	}
+	p.line(" %s %*s%s %s", p.bold(pad(all, name)), number, report.Duration(t.Kubelet.Total), took, p.dim(strings.Repeat(" ", max(0, mark-3))+"15m ┘"))
 }
 
 // failures says what happens when what fails.

@@ -251,11 +251,15 @@ func (m *maker) kops() []Stage {
 			nodeup[i] = nodeup[i].never("does not run")
 		}
 	}
+	posts := "post-nodeup hooks"
+	if len(hooks("")) > 0 { // in a bucket, and the gate does not tell
+		posts = "post-nodeup or post-kubelet hooks"
+	}
 	return []Stage{
 		{StagePreNodeup, "pre-nodeup hooks", "nodeup and the kubelet wait for each", hooks(generator.PreNodeup)},
 		{StageNodeup, "kops-configuration.service", "on every boot", nodeup},
 		{StagePreKubelet, "pre-kubelet hooks", "beside nodeup; the kubelet waits for each", hooks(generator.PreKubelet)},
-		{StagePostNodeup, "post-nodeup hooks", "when nodeup has succeeded", hooks(generator.PostNodeup)},
+		{StagePostNodeup, posts, "when nodeup has succeeded", append(hooks(generator.PostNodeup), hooks("")...)},
 		kubelet,
 		{StagePostKubelet, "post-kubelet hooks", "when the kubelet is healthy", hooks(generator.PostKubelet)},
 		{StageShutdown, "pre-shutdown hooks", "before the kubelet is stopped", hooks(generator.PreShutdown)},
@@ -266,7 +270,7 @@ func hookStep(h *Hook) Step {
 	s := Step{Name: h.Name, Owner: Kopshook, What: "hook", EveryBoot: h.EveryBoot, Hook: h, Detail: tries(h), Also: alsoWait(h), Blocks: h.Holds() && !h.Continue}
 	switch {
 	case h.Elsewhere:
-		s.Detail, s.Blocks = "in a bucket: give its spec to see more", h.Holds()
+		s.Detail, s.Blocks = "in a bucket: give its spec to see more", false // it may be one that does not block
 	case h.Missing && h.Holds():
 		s.Detail, s.Blocks = "does not arrive: the node never joins", true
 	case h.Missing:

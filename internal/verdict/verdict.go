@@ -42,6 +42,7 @@ type Verdict struct {
 
 	bastion   bool
 	continues int    // of Hooks, those with onFailure: continue
+	unknown   int    // of Hooks, those of which nobody knows it: they lie in a bucket
 	unsure    string // when it may be too large: by how much
 }
 
@@ -85,6 +86,9 @@ func Of(f Facts) Verdict {
 			v.Hooks++
 			if h.Continue {
 				v.continues++
+			}
+			if h.Elsewhere {
+				v.unknown++
 			}
 		}
 		if h.Holds() && h.Missing && missing == "" {
@@ -221,6 +225,10 @@ func (v Verdict) when() string {
 	switch {
 	case v.Hooks == 0:
 		return ""
+	case v.unknown > 0 && v.Hooks == 1:
+		return " when its hook is through"
+	case v.unknown > 0:
+		return fmt.Sprintf(" when its %d hooks are through", v.Hooks)
 	case v.Hooks == 1 && block == 0:
 		return " when its hook has run"
 	case block == 0:

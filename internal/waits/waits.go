@@ -77,6 +77,7 @@ func (h *Hook) Why() string {
 type Wait struct {
 	Total   time.Duration
 	Slowest *Hook // the one with the largest share, nil without hooks
+	Unknown int   // hooks that are not in Total: they lie in a bucket that nobody looked into
 }
 
 // Of adds up what hooks of some phases may take. All hooks of a phase are a chain.
@@ -84,7 +85,11 @@ func Of(hooks []Hook, phases ...generator.Phase) Wait {
 	var w Wait
 	for i := range hooks {
 		h := &hooks[i]
-		if !slices.Contains(phases, h.Phase) || h.Missing || h.Elsewhere {
+		switch {
+		case !slices.Contains(phases, h.Phase) || h.Missing:
+			continue
+		case h.Elsewhere:
+			w.Unknown++
 			continue
 		}
 		w.Total += h.Worst()
@@ -95,7 +100,7 @@ func Of(hooks []Hook, phases ...generator.Phase) Wait {
 	return w
 }
 
-// String is "1h16m, 1h30s of it for driver (3 × 20m + 30s of delays)", "" without hooks.
+// String is "1h16m, 1h30s of it for driver (3 × 20m + 30s of delays)", and what is not known; "" without hooks.
 func (w Wait) String() string {
 	if w.Slowest == nil {
 		return ""
@@ -108,13 +113,19 @@ func (w Wait) String() string {
 	if why := w.Slowest.Why(); why != "" {
 		s += " (" + why + ")"
 	}
+	if w.Unknown > 0 {
+		s += ", and for " + report.Count(w.Unknown, "hook") + " in a bucket: give the specs to see how long"
+	}
 	return s
 }
 
-// Short is "1h16m (driver)", "" without hooks.
+// Short is "1h16m (driver)", "1h16m or more" where it is not known of all hooks, "" without hooks.
 func (w Wait) Short() string {
-	if w.Slowest == nil {
+	switch {
+	case w.Slowest == nil:
 		return ""
+	case w.Unknown > 0:
+		return report.Duration(w.Total) + " or more"
 	}
 	return fmt.Sprintf("%s (%s)", report.Duration(w.Total), w.Slowest.Name)
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,6 +86,20 @@ func TestUnitsWaitLongerThanTheirHooks(t *testing.T) {
 				t.Errorf("%d attempts, delay %s: the unit ends after %s, the hook may take %s", attempts, delay, unit, hooks[0].Worst())
 			}
 		}
+	}
+}
+
+// Of hooks in a bucket that nobody looked into it is not known how long they take.
+func TestWaitsForWhatLiesInABucket(t *testing.T) {
+	a, b := hook("a", generator.PreNodeup, 1, time.Hour, time.Second), hook("b", generator.PreKubelet, 1, time.Hour, time.Second)
+	for _, h := range []*generator.Hook{&a, &b} {
+		h.Archive, h.ArchiveURL = true, "s3://bucket/kopshook"
+	}
+	hooks, _ := found(t, a, b)
+	kubelet, nodeup := waits.Kubelet(hooks), waits.Nodeup(hooks)
+	if kubelet.Unknown != 2 || nodeup.Unknown != 1 || kubelet.Short() != "9m35s or more" ||
+		!strings.HasSuffix(kubelet.String(), " for archive (6 × 1m10s + 2m35s of delays), and for 2 hooks in a bucket: give the specs to see how long") {
+		t.Errorf("%d, %d, %q, %q", kubelet.Unknown, nodeup.Unknown, kubelet.Short(), kubelet)
 	}
 }
 
