@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"strings"
 
 	"kopshook.dev/kopshook/internal/cloudinit"
@@ -29,6 +30,22 @@ func (p *pass) ignored(f Finding) bool {
 // lineIgnores says whether a comment on a line, or on the one before, switches a rule off.
 func lineIgnores(t *sourcemap.Text, line int, code string) bool {
 	return ignores(t.Line(line), code) || ignores(t.Line(line-1), code)
+}
+
+// Comments returns the lines of a text with comments that switch rules off, in order.
+func Comments(t *sourcemap.Text) (lines []int) {
+	if t == nil {
+		return nil
+	}
+	for i := 0; ; i++ {
+		n := bytes.Index(t.Bytes()[i:], []byte(ignoreMark))
+		if n < 0 {
+			return lines
+		}
+		i += n
+		line, _ := t.Place(i)
+		lines = append(lines, line)
+	}
 }
 
 func ignores(line, code string) bool {

@@ -168,7 +168,7 @@ func (p *pass) checkSwap() {
 			what = NoEffect
 		}
 		if c != nil {
-			p.add("KH090", pos, fmt.Sprintf("hook %q of %q switches swap on: %s", h.name, p.g.Name, message), effect(what))
+			p.add("KH090", pos, fmt.Sprintf("hook %q switches swap on: %s", h.name, message), effect(what))
 		}
 	}
 }

@@ -36,7 +36,7 @@ type Looker struct {
 	Input   *Input // its files, for places inside of parts; nil for none
 
 	hooks map[string][]lint.Finding
-	known map[string]Brief
+	known known
 }
 
 // Brief is the part of a look that lists of groups show.
@@ -99,29 +99,23 @@ func (l *Looker) ofHooks(g *Group) []lint.Finding {
 	return all
 }
 
-// Brief looks at a group. Groups with the same hooks and no parts of the user's own are looked at once.
+// Brief looks at a group. Groups of which there is the same to say are looked at once: see known.
 func (l *Looker) Brief(g *Group) (Brief, error) {
 	if len(g.Object.Spec.AdditionalUserData) == 0 && len(g.Parts) == 0 {
 		return Brief{Verdict: verdict.Of(verdict.Facts{Role: g.Role, Result: &cloudinit.Result{}})}, nil
 	}
-	key := ""
-	if len(g.Own()) == 0 && !g.Stays() {
-		key = g.sizeKey(g.sizeInput()) + " " + g.Object.Spec.Image + " " + g.Unsupported()
-		if b, ok := l.known[key]; ok {
-			b.Over = waits.Exceeded(waits.Limits(g.Group), b.hooks)
-			return b, nil
-		}
+	key := l.known.key(g, l.Text(g.Manifest.Name))
+	if b, ok := l.known.briefs[key]; ok {
+		b.Over = waits.Exceeded(waits.Limits(g.Group), b.hooks)
+		return b, nil
 	}
 	seen, err := l.Look(g)
 	if err != nil {
 		return Brief{}, err
 	}
 	b := seen.Brief(g)
-	if key != "" {
-		if l.known == nil {
-			l.known = map[string]Brief{}
-		}
-		l.known[key] = b
+	if here := b.Verdict.Place != "" && b.Verdict.At.File == g.Manifest.Name; key != "" && !here {
+		l.known.add(key, b)
 	}
 	return b, nil
 }
