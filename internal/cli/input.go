@@ -135,10 +135,17 @@ func (in *inputs) needManifests(command string) error {
 }
 
 func (in *inputs) needSpecs(command string) error {
-	if len(in.Specs) == 0 && !in.Report.HasErrors() {
-		return report.Hint("give hook specs with -f or among the files; see kopshook "+command+" --help", "no hook specs given")
+	if len(in.Specs) > 0 || in.Report.HasErrors() {
+		return nil
 	}
-	return nil
+	remedy := "give hook specs with -f or among the files; see kopshook " + command + " --help"
+	if command == "vendor" || command == "edit" { // of which an argument is something else
+		remedy = "give hook specs with -f; see kopshook " + command + " --help"
+	}
+	if len(in.around) > 0 {
+		return report.Hint(remedy, "no hook specs given: %s holds %s, which is for kopshook exec", display(in.around[0].File), clusterhooks.Kind)
+	}
+	return report.Hint(remedy, "no hook specs given")
 }
 
 // mergeOptions are those that the command's options say.
