@@ -32,7 +32,8 @@ S3, Google Cloud Storage and Azure are reached as kops reaches its state store, 
 For https, and to look at it, --dir writes the archives to a folder instead, each under its SHA-256.
 
 Prints what machines must be allowed, so that they can read the archives, and the secrets and the files of buckets that
-hooks name: for AWS as additionalPolicies of the Cluster.
+hooks name: for AWS as additionalPolicies of the Cluster. With --dir that goes to standard error: the list of the archives
+is on standard output.
 Exit code 0: all is there, 1: with --dry-run, something is not, 2: a mistake, or an error of the bucket.
 
 Examples:
@@ -48,8 +49,11 @@ Examples:
 }
 
 func push(c *cli.Context) error {
-	if c.IsSet("dir") && (c.Bool("dry-run") || c.String("dir") == "") {
-		return report.Hint("give one of them", "--dir goes with the name of a folder, and without --dry-run")
+	switch {
+	case c.IsSet("dir") && c.String("dir") == "":
+		return report.Hint("give the name of a folder", "--dir is empty")
+	case c.IsSet("dir") && c.Bool("dry-run"):
+		return report.Hint("leave out one of them", "--dir and --dry-run do not go together")
 	}
 	out, err := planned(c, plan.Options{})
 	if err != nil {
@@ -65,7 +69,11 @@ func push(c *cli.Context) error {
 		return nil
 	}
 	if dir := c.String("dir"); dir != "" {
-		return writeArchives(c, dir, objects)
+		if err := writeArchives(c, dir, objects); err != nil {
+			return err
+		}
+		fmt.Fprint(c.App.ErrWriter, bucket.Rights(needs(out.Groups)))
+		return nil
 	}
 	missing, err := pushAll(c, objects)
 	if err != nil {
