@@ -174,7 +174,7 @@ func parseQuery(data []byte) (map[string]string, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, report.Hint(remedy, "there is no query on standard input")
 	}
-	query := map[string]string{}
+	query, seen := map[string]string{}, map[string]bool{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	token, err := dec.Token()
@@ -192,16 +192,20 @@ func parseQuery(data []byte) (map[string]string, error) {
 			break
 		}
 		text, isText := value.(string)
-		_, twice := query[key]
 		switch {
 		case !slices.Contains(queryKeys, key):
 			errs = append(errs, unknownKey(key))
-		case twice:
+		case seen[key]:
 			errs = append(errs, report.Hint("keep one of them", "`%s` is in the query twice", key))
+		case value == nil: // not given
+		case value == true || value == false:
+			errs = append(errs, report.Hint(fmt.Sprintf(`write "%t", a string`, value), "`%s` of the query is no string", key))
 		case !isText:
 			errs = append(errs, report.Hint("write jsonencode() around lists and mappings", "`%s` of the query is no string", key))
 		}
-		query[key] = text
+		if seen[key] = true; isText {
+			query[key] = text
+		}
 	}
 	if err == nil {
 		_, err = dec.Token() // the closing brace

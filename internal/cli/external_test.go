@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kopshook.dev/kopshook/generator"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // provider runs a program as Terraform's external provider does (terraform-provider-external
@@ -208,7 +209,7 @@ func TestParseQuery(t *testing.T) {
 		{`{"specs": "a",}`, "the query is not JSON"},
 		{`{"specs": "a", "specs": "b"}`, "`specs` is in the query twice"},
 		{`{"specs": ["a"]}`, "`specs` of the query is no string"},
-		{`{"specs": null}`, "`specs` of the query is no string"},
+		{`{"specs": null, "specs": "b"}`, "`specs` is in the query twice"},
 		{`{"strict": true, "fetch": 1, "x": {}}`, "`strict` of the query is no string\n`fetch` of the query is no string\nthe query has the unknown key \"x\""},
 	}
 	for _, test := range tests {
@@ -216,7 +217,10 @@ func TestParseQuery(t *testing.T) {
 			t.Errorf("%s: %v, not %q", test.in, err, test.want)
 		}
 	}
-	got, err := parseQuery([]byte(`{"specs": "\u003ca\u003e", "strict": ""}`))
+	if _, err := parseQuery([]byte(`{"strict": true}`)); report.Remedy(err) != `write "true", a string` {
+		t.Errorf("the remedy is %q", report.Remedy(err))
+	}
+	got, err := parseQuery([]byte(`{"specs": "\u003ca\u003e", "strict": "", "spec": null}`))
 	if diff := cmp.Diff(map[string]string{"specs": "<a>", "strict": ""}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -230,9 +234,15 @@ func FuzzParseQuery(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var want map[string]string
-		if err := json.Unmarshal(data, &want); err != nil {
+		var all map[string]*string
+		if err := json.Unmarshal(data, &all); err != nil {
 			t.Fatalf("took what encoding/json refuses: %v", err)
+		}
+		want := map[string]string{}
+		for key, value := range all {
+			if value != nil {
+				want[key] = *value
+			}
 		}
 		if diff := cmp.Diff(want, query); diff != "" {
 			t.Fatal(diff)
