@@ -38,6 +38,9 @@ func completionCommand() *cli.Command {
 			io.WriteString(c.App.Writer, "bash\nzsh\nfish\n")
 		},
 		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return report.Hint("print them one by one", "more than one shell is named")
+			}
 			var script string
 			switch shell := c.Args().First(); shell {
 			case "bash":

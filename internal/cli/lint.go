@@ -93,6 +93,9 @@ func modelOptions(c *cli.Context) (cloudinit.Options, error) {
 
 func lintAction(c *cli.Context) error {
 	if code := c.String("explain"); code != "" {
+		if c.Args().Present() || c.IsSet("file") || c.Bool("fix") {
+			return report.Hint("leave out --explain to lint files", "--explain prints a rule: it goes without files, and without --fix")
+		}
 		return explainRule(c, code)
 	}
 	least, err := severityNamed(c.String("severity"))
@@ -149,7 +152,7 @@ func severityNamed(name string) (report.Severity, error) {
 			return s, nil
 		}
 	}
-	return 0, report.Hint("choose error, warning or info", "--severity %q is none", name)
+	return 0, report.Hint("choose error, warning or info with --severity", "there is no severity %q", name)
 }
 
 // lintPrinter returns the printer of -o.
