@@ -101,7 +101,7 @@ func (c *converter) helmAnnotations(h *helmHook, annotations *yaml.Node, on, pat
 		name = strings.TrimSpace(name)
 		e, ok := helmEvents[name]
 		if !ok {
-			c.notCarried(at, path, "", "a cluster has no moment %q", name)
+			c.notCarried(at, path, "", "Helm 3 has no hook %q", name)
 			continue
 		}
 		if e.note != "" {
