@@ -157,9 +157,8 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options, edited bool)
 		return nil, err
 	}
 	var groups []*adoption
-	label := plan.Labels(planned)
 	for _, g := range planned {
-		a := &adoption{group: g, label: label(g)}
+		a := &adoption{group: g, label: g.Label()}
 		ag := adopt.Group{Name: g.Name, Cluster: g.Cluster, Role: g.Role, Options: opts, Remarks: map[int][]string{}}
 		if ag.Options.Version == (cloudinit.Version{}) {
 			ag.Options.Version = cloudinit.VersionOf(g.Object.Spec.Image)

@@ -29,7 +29,6 @@ func printChanges(w io.Writer, groups []*plan.Group, files bool) bool {
 		}
 		return text
 	})
-	label := plan.Labels(groups)
 	for _, s := range append(hooks, shared...) {
 		head, body, _ := strings.Cut(s.text, "\n")
 		before := "  "
@@ -37,7 +36,7 @@ func printChanges(w io.Writer, groups []*plan.Group, files bool) bool {
 			fmt.Fprintln(w)
 			before = ""
 		}
-		fmt.Fprint(w, onScreen(w, before, head+" ("+s.among(label)+")"), body)
+		fmt.Fprint(w, onScreen(w, before, head+" ("+s.among()+")"), body)
 	}
 	return len(hooks)+len(shared) > 0
 }

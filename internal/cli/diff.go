@@ -65,24 +65,23 @@ Examples:
 // changes.
 func printDiffs(w io.Writer, groups []*plan.Group) (any bool, err error) {
 	var t tally
-	label := plan.Labels(groups)
 	for _, g := range groups {
 		if !g.Changes() {
 			continue
 		}
 		any = true
-		texts, err := diffsOf(g, label(g))
+		texts, err := diffsOf(g, g.Label())
 		if err != nil {
 			return any, err
 		}
 		for _, text := range texts {
 			// the gate holds the names of the group and its cluster
-			t.add(strings.NewReplacer(label(g), "@", g.Name, "@", g.Cluster, "@").Replace(text), text, g)
+			t.add(strings.NewReplacer(g.Label(), "@", g.Name, "@", g.Cluster, "@").Replace(text), text, g)
 		}
 	}
 	for _, s := range t.all {
 		if n := len(s.groups); n > 1 {
-			fmt.Fprintf(w, "the same for %d groups: %s\n", n, s.names(label))
+			fmt.Fprintf(w, "the same for %d groups: %s\n", n, s.names())
 		}
 		if isTerminal(w) {
 			s.text = report.Visible(s.text)

@@ -125,14 +125,14 @@ func explainGroups(c *cli.Context, opts cloudinit.Options) ([]explain.Input, err
 	if err != nil {
 		return nil, err
 	}
-	l, label := plan.Looker{Options: opts, Input: &in.Input}, out.Labels()
+	l := plan.Looker{Options: opts, Input: &in.Input}
 	var all []explain.Input
 	for _, g := range out.Groups {
 		e, err := explainGroup(&l, g)
 		if err != nil {
 			return nil, err
 		}
-		e.Label = label(g)
+		e.Label = g.Label()
 		all = append(all, e)
 	}
 	return all, nil
@@ -155,7 +155,9 @@ func printExplained(c *cli.Context, all []explain.Input) error {
 		return printJSON(w, explain.JSON(all))
 	}
 	var timelines []*explain.Timeline
+	var names []string
 	for _, e := range all {
+		names = append(names, e.Label)
 		timelines = append(timelines, explain.Make(e))
 	}
 	switch c.String("output") {
@@ -165,7 +167,7 @@ func printExplained(c *cli.Context, all []explain.Input) error {
 		return explain.Mermaid(w, timelines)
 	case "svg":
 		if len(timelines) != 1 {
-			return report.Hint("choose one with --group NAME", "-o svg draws one instance group, not %d", len(timelines))
+			return report.Hint(chooseOne(names), "-o svg draws one instance group, not %d", len(timelines))
 		}
 		return explain.SVG(w, timelines[0])
 	case "html":

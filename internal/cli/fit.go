@@ -48,7 +48,7 @@ func fit(c *cli.Context) error {
 			return err
 		}
 	}
-	all, label := true, out.Labels()
+	all := true
 	for _, g := range out.Groups {
 		line, fits, err := groupLine(g, c.Bool("write"))
 		if err != nil {
@@ -57,7 +57,7 @@ func fit(c *cli.Context) error {
 		if line == "" {
 			continue
 		}
-		fmt.Fprintf(c.App.Writer, "%s: %s\n", report.OneLine(label(g)), report.OneLine(line))
+		fmt.Fprintf(c.App.Writer, "%s: %s\n", report.OneLine(g.Label()), report.OneLine(line))
 		all = all && fits
 	}
 	if !all {

@@ -15,12 +15,12 @@ import (
 // printForecast prints what merging means as Markdown, for the comment on a pull request: how many nodes kops will
 // replace, in which instance groups, and which hooks change.
 func printForecast(w io.Writer, out *plan.Output) error {
-	groups, label := out.Groups, out.Labels()
+	groups := out.Groups
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n", plan.Forecast(groups))
 	for _, s := range verdicts(out, (*plan.Group).Changes) {
 		if s.bad {
-			fmt.Fprintf(&b, "\n> [!CAUTION]\n> %s: **%s**\n", report.Markdown(s.names(label)), report.Markdown(s.text))
+			fmt.Fprintf(&b, "\n> [!CAUTION]\n> %s: **%s**\n", report.Markdown(s.names()), report.Markdown(s.text))
 		}
 	}
 	if !slices.ContainsFunc(groups, (*plan.Group).Changes) {
@@ -36,7 +36,7 @@ func printForecast(w io.Writer, out *plan.Output) error {
 		hooks = shared
 	}
 	for _, s := range hooks {
-		fmt.Fprintf(&b, "- %s (%s)\n", strings.TrimPrefix(s.text, "~ "), report.Markdown(s.among(label)))
+		fmt.Fprintf(&b, "- %s (%s)\n", strings.TrimPrefix(s.text, "~ "), report.Markdown(s.among()))
 	}
 	b.WriteString("\n| cluster | instance group | role | nodes | outcome | kubelet waits at most | hooks that change |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, g := range groups {

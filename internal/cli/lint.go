@@ -138,7 +138,7 @@ func lintAction(c *cli.Context) error {
 		return err
 	}
 	if text {
-		fmt.Fprintln(c.App.ErrWriter, "kopshook: "+summary(shown, in))
+		fmt.Fprintln(c.App.ErrWriter, "kopshook: "+summary(shown, in, out))
 	}
 	if len(shown) > 0 {
 		return differs

@@ -13,7 +13,7 @@ import (
 // printOutcomes says what becomes of the machines of the groups, and which may come too late.
 func printOutcomes(w io.Writer, out *plan.Output) {
 	for _, s := range verdicts(out, func(*plan.Group) bool { return true }) {
-		fmt.Fprintf(w, "kopshook: %s: %s\n", s.names(out.Labels()), report.OneLine(s.text))
+		fmt.Fprintf(w, "kopshook: %s: %s\n", s.names(), report.OneLine(s.text))
 	}
 	for _, text := range late(out, func(*plan.Group) bool { return true }) {
 		fmt.Fprintln(w, "kopshook: "+text)
@@ -21,7 +21,7 @@ func printOutcomes(w io.Writer, out *plan.Output) {
 }
 
 // summary counts findings, and what was looked at: nothing found in nothing is no good news.
-func summary(findings []report.Finding, in *inputs) string {
+func summary(findings []report.Finding, in *inputs, out *plan.Output) string {
 	count := map[report.Severity]int{}
 	for _, f := range findings {
 		count[f.Severity]++
@@ -35,12 +35,9 @@ func summary(findings []report.Finding, in *inputs) string {
 	if n := count[report.Info]; n > 0 {
 		found = append(found, report.Thousands(n)+" info")
 	}
-	groups, hooks := 0, 0
-	for _, m := range in.Manifests {
-		groups += len(m.Groups())
-	}
+	hooks := 0
 	for _, d := range in.Specs {
 		hooks += len(d.HookNames())
 	}
-	return fmt.Sprintf("%s in %s and %s", cmp.Or(strings.Join(found, ", "), "nothing found"), report.Count(groups, "instance group"), report.Count(hooks, "hook"))
+	return fmt.Sprintf("%s in %s and %s", cmp.Or(strings.Join(found, ", "), "nothing found"), report.Count(len(out.Groups), "instance group"), report.Count(hooks, "hook"))
 }

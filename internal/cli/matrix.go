@@ -32,7 +32,6 @@ func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow, width int) 
 			columns[col] = append(columns[col], cell)
 		}
 	}
-	label := plan.Labels(groups)
 	var shown [][]string // of each column that is printed: its head and its cells
 	same := map[string][]string{}
 	at := map[string]int{}
@@ -40,9 +39,9 @@ func printMatrix(w io.Writer, groups []*plan.Group, rows []*listRow, width int) 
 		key := strings.Join(columns[col], " ")
 		if _, ok := at[key]; !ok || len(groups) <= mostColumns {
 			at[key] = len(shown)
-			shown = append(shown, append([]string{report.OneLine(label(g))}, columns[col]...))
+			shown = append(shown, append([]string{report.OneLine(g.Label())}, columns[col]...))
 		}
-		same[key] = append(same[key], report.OneLine(label(g)))
+		same[key] = append(same[key], report.OneLine(g.Label()))
 	}
 	var legend []string
 	ofMany := map[string]string{}

@@ -76,7 +76,7 @@ func printHookChanges(w io.Writer, out *plan.Output) {
 		}
 	}
 	for _, s := range t.all {
-		fmt.Fprintf(w, "%s: %s\n", s.names(out.Labels()), report.OneLine(s.text))
+		fmt.Fprintf(w, "%s: %s\n", s.names(), report.OneLine(s.text))
 	}
 }
 

@@ -25,13 +25,13 @@ func verdicts(out *plan.Output, of func(*plan.Group) bool) []*said {
 
 // printVerdicts prints them, a line each.
 func printVerdicts(w io.Writer, out *plan.Output) {
-	color, label := colored(w), out.Labels()
+	color := colored(w)
 	for _, s := range verdicts(out, (*plan.Group).Changes) {
 		text := report.OneLine(s.text)
 		if s.bad && color {
 			text = "\x1b[31m" + text + "\x1b[0m"
 		}
-		fmt.Fprint(w, onScreen(w, "  ", s.names(label)+": "+text))
+		fmt.Fprint(w, onScreen(w, "  ", s.names()+": "+text))
 	}
 	for _, text := range late(out, (*plan.Group).Changes) {
 		if color {
@@ -53,11 +53,10 @@ func onScreen(w io.Writer, before, text string) string {
 // printOverview prints a row for each group: what becomes of its nodes, how long they may take, how large the user data is.
 // What is wrong follows in full.
 func printOverview(w io.Writer, out *plan.Output) {
-	label := out.Labels()
 	var rows []explain.Row
 	for _, g := range out.Groups {
 		v := g.Brief.Verdict
-		r := explain.Row{Group: label(g), Outcome: outcome(g), Short: explain.ShortOutcome(v, len(g.Brief.Over) > 0), Bad: v.Bad(), Late: len(g.Brief.Over) > 0 && !v.Bad(), Waits: g.Brief.Kubelet.Short()}
+		r := explain.Row{Group: g.Label(), Outcome: outcome(g), Short: explain.ShortOutcome(v, len(g.Brief.Over) > 0), Bad: v.Bad(), Late: len(g.Brief.Over) > 0 && !v.Bad(), Waits: g.Brief.Kubelet.Short()}
 		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
 			r.Size = fmt.Sprintf("%d %%", s.Percent())
 		}
@@ -69,7 +68,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	for _, s := range verdicts(out, (*plan.Group).Changes) {
 		if s.bad {
 			bad = true
-			fmt.Fprint(w, onScreen(w, "", s.names(label)+": "+report.OneLine(s.text)))
+			fmt.Fprint(w, onScreen(w, "", s.names()+": "+report.OneLine(s.text)))
 		}
 	}
 	lines := late(out, func(*plan.Group) bool { return true })
@@ -95,7 +94,7 @@ func late(out *plan.Output, of func(*plan.Group) bool) []string {
 	}
 	var lines []string
 	for _, s := range t.all {
-		lines = append(lines, s.names(out.Labels())+": "+report.OneLine(s.text))
+		lines = append(lines, s.names()+": "+report.OneLine(s.text))
 	}
 	return lines
 }

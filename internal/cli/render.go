@@ -105,7 +105,7 @@ func renderParts(c *cli.Context, groups []*plan.Group, format string) error {
 
 func renderMIME(c *cli.Context, groups []*plan.Group) error {
 	if len(groups) != 1 {
-		return report.Hint("choose one with --group NAME", "-o mime prints the message of one instance group, not of %d", len(groups))
+		return report.Hint(chooseOne(labels(groups)), "-o mime prints the message of one instance group, not of %d", len(groups))
 	}
 	g := groups[0]
 	nodeup := g.Nodeup

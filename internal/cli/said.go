@@ -36,20 +36,16 @@ func (t *tally) add(key, text string, g *plan.Group) *said {
 }
 
 // names lists the groups, the first of many.
-func (s *said) names(label func(*plan.Group) string) string {
-	var names []string
-	for _, g := range s.groups {
-		names = append(names, label(g))
-	}
-	return report.OneLine(someGroups(names))
+func (s *said) names() string {
+	return report.OneLine(someGroups(labels(s.groups)))
 }
 
 // among says which groups those are, and how many machines they may have: "12 groups, 78 to 123 nodes: a, b and 10 more".
-func (s *said) among(label func(*plan.Group) string) string {
+func (s *said) among() string {
 	if n := len(s.groups); n > mostNamed {
-		return fmt.Sprintf("%d groups, %s: %s", n, plan.Nodes(s.groups), s.names(label))
+		return fmt.Sprintf("%d groups, %s: %s", n, plan.Nodes(s.groups), s.names())
 	}
-	return s.names(label) + ": " + plan.Nodes(s.groups)
+	return s.names() + ": " + plan.Nodes(s.groups)
 }
 
 // mostNamed bounds how many instance groups are named in a line.

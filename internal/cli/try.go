@@ -266,15 +266,8 @@ func oneGroup(c *cli.Context, use func(*plan.Group) bool) (*plan.Group, error) {
 		}
 	}
 	if len(groups) != 1 {
-		var names []string
-		remedy, label := "choose one with --group NAME", plan.Labels(groups)
-		for _, g := range groups {
-			names = append(names, label(g))
-		}
-		if strings.Contains(names[0], "/") {
-			remedy = "choose one with --group CLUSTER/NAME, or with --cluster too"
-		}
-		return nil, report.Hint(remedy, "%s takes one instance group at a time; there are %s", c.Command.Name, strings.Join(names, ", "))
+		names := labels(groups)
+		return nil, report.Hint(chooseOne(names), "%s takes one instance group at a time; there are %s", c.Command.Name, strings.Join(names, ", "))
 	}
 	return groups[0], nil
 }

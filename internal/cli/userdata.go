@@ -20,7 +20,6 @@ import (
 // the manifest's own parts and then the hooks', byte for byte.
 func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) {
 	fine = true
-	label := plan.Labels(groups)
 	for _, name := range c.StringSlice("user-data") {
 		data, err := readInput(c.Context, name, c.App.Reader)
 		if err != nil {
@@ -37,11 +36,11 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 		}
 		want := g.Merged()
 		if bytes.Equal(data, g.Message(nodeup)) {
-			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(label(g)))
+			fmt.Fprintf(c.App.Writer, "%s: holds what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(g.Label()))
 			continue
 		}
 		fine = false
-		fmt.Fprintf(c.App.Writer, "%s: does not hold what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(label(g)))
+		fmt.Fprintf(c.App.Writer, "%s: does not hold what the specs say for instance group %s\n", report.OneLine(display(name)), report.OneLine(g.Label()))
 		for _, w := range compareParts(want, has) {
 			fmt.Fprintf(c.App.Writer, "  %s\n", report.OneLine(w))
 		}
@@ -77,7 +76,7 @@ func groupOfUserData(file string, nodeup []byte, groups []*plan.Group) (*plan.Gr
 		if len(groups) == 1 {
 			return groups[0], nil
 		}
-		return nil, report.Hint("choose one with --group NAME", "%s: does not say which of %d instance groups it is for", file, len(groups))
+		return nil, report.Hint(chooseOne(labels(groups)), "%s: does not say which of %d instance groups it is for", file, len(groups))
 	}
 	var names []string
 	for _, g := range groups {

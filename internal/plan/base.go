@@ -60,11 +60,10 @@ func (b Base) check(groups []*Group) error {
 		return nil
 	}
 	var all, named []string
-	label := Labels(groups)
 	for _, g := range groups {
-		all = append(all, label(g))
+		all = append(all, g.Label())
 		if b.names(g) {
-			named = append(named, label(g))
+			named = append(named, g.Label())
 		}
 	}
 	switch len(named) {

@@ -155,20 +155,6 @@ func (d *diffs) of(was, is *generator.Written) []generator.FieldChange {
 	return changes
 }
 
-// Labels returns a function that names groups: with their clusters' names where there are groups of several clusters.
-func (out *Output) Labels() func(*Group) string { return Labels(out.Groups) }
-
-// Labels is that of Output for some groups.
-func Labels(groups []*Group) func(*Group) string {
-	several := slices.ContainsFunc(groups, func(g *Group) bool { return g.Cluster != groups[0].Cluster })
-	return func(g *Group) string {
-		if several && g.Cluster != "" {
-			return g.Cluster + "/" + g.Name
-		}
-		return g.Name
-	}
-}
-
 // Removals warns of hooks in the manifests that none of the specs has: user data does not say which spec a hook is of, so that
 // a spec that was not given looks like a hook that was deleted. With Options.Prune it is the latter.
 func Removals(out *Output) {
