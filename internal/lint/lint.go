@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
@@ -22,6 +23,8 @@ type Group struct {
 	Source *sourcemap.Text // of the file; nil when positions inside of parts are not to be told
 	// Parts of the user data, the user's own before kopshook's.
 	Parts []cloudinit.Part
+	// Archive is what lies in the bucket that the parts name, nil when there is none or nobody knows.
+	Archive []generator.File
 	// Size of the user data, nil when it is not known.
 	Size *budget.Result
 }

@@ -12,7 +12,6 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/shell"
-	"kopshook.dev/kopshook/internal/waits"
 )
 
 // nodeupFiles are files that nodeup writes on every boot, and where kops takes what is to stand in them
@@ -159,7 +158,7 @@ func (p *pass) checkSwap() {
 	p.checkSwapConfig(message)
 	pos := report.Position{File: p.g.File, Line: p.g.Line}
 	before := map[string]bool{} // the kubelet starts
-	for _, h := range waits.Find(p.result, nil) {
+	for _, h := range p.hooks() {
 		before[h.Name] = before[h.Name] || h.Holds()
 	}
 	for _, h := range p.hookScripts() {

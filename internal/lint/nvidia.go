@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/kops/pkg/apis/kops"
 
-	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/shell"
+	"kopshook.dev/kopshook/internal/waits"
 )
 
 // kopsDriver says whether kops installs an NVIDIA driver on the group's nodes, which, and where the manifest says so: the
@@ -104,7 +104,7 @@ func isDriver(pkg string) bool {
 // hookScript is a script of a hook that arrives on the nodes.
 type hookScript struct{ name, text string }
 
-// hookScripts are those that kopshook's parts bring.
+// hookScripts are those that kopshook's parts bring, or fetch.
 func (p *pass) hookScripts() []hookScript {
 	const dir = "/opt/kopshook/hooks/"
 	var scripts []hookScript
@@ -120,8 +120,8 @@ func (p *pass) hookScripts() []hookScript {
 		case p.theirs(r.Part):
 		case r.File != nil:
 			add(r.File.Path, r.Content)
-		case r.What == "boothook" && strings.Contains(r.Name, "-archive"):
-			files, _ := generator.Archived(r.Content)
+		case waits.IsArchive(r):
+			files, _ := waits.Unpacked(r, p.g.Archive)
 			for _, f := range files {
 				add(f.Path, string(f.Content))
 			}

@@ -34,7 +34,9 @@ func (p *pass) checkTwice() {
 	if len(ours) == 0 || len(p.shells)+len(p.files) == 0 {
 		return
 	}
-	files, commands := deedsOf(generator.Read(ours))
+	hooks := generator.Read(ours)
+	generator.Open(hooks, p.g.Archive)
+	files, commands := deedsOf(hooks)
 	told := map[string]bool{}
 	say := func(d deed, pos report.Position, verb string) {
 		if key := fmt.Sprint(d.hook, " ", pos.Line); !told[key] {

@@ -7,9 +7,12 @@ import (
 	"kopshook.dev/kopshook/internal/waits"
 )
 
+// hooks are those that arrive, or are fetched. Whatever is said of hooks goes by them, and by hookScripts.
+func (p *pass) hooks() []waits.Hook { return waits.Find(p.result, p.g.Archive) }
+
 // checkWaits looks at who gives up on a machine before its hooks must have ended.
 func (p *pass) checkWaits() {
-	hooks := waits.Find(p.result, nil)
+	hooks := p.hooks()
 	for _, l := range waits.Exceeded(waits.Limits(p.g.Group), hooks) {
 		what, path := "the kubelet", []string{"metadata", "name"}
 		if l.Nodeup {

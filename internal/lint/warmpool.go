@@ -18,7 +18,7 @@ func (p *pass) checkWarmPool() {
 	}
 	pos := report.Position{File: p.g.File}
 	pos.Line, pos.Col = p.g.Position("spec", "warmPool")
-	hooks := waits.Find(p.result, nil)
+	hooks := p.hooks()
 	for i := range hooks {
 		if h := &hooks[i]; h.Phase == hookspec.PreKubelet && !h.Missing {
 			p.add("KH087", pos, fmt.Sprintf("hook %q of phase pre-kubelet runs beside nodeup, which has the machine stopped when it is done: the hook may be cut off, and runs again when the machine is started", h.Name))

@@ -75,7 +75,8 @@ func Twice(out *Output) {
 		if silent[key] {
 			continue
 		}
-		found := lint.Twice(&lint.Group{Group: g.Group, File: g.Manifest.Name, Source: out.Input.Text(g.Manifest.Name), Parts: g.Merged()}, lint.Options{})
+		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: out.Input.Text(g.Manifest.Name), Parts: g.Merged(), Archive: g.planned()}
+		found := lint.Twice(l, lint.Options{})
 		silent[key] = len(found) == 0
 		for _, f := range found {
 			f.Message, f.Group = fmt.Sprintf("instance group %q: %s", g.Label(), f.Message), g.Label()

@@ -62,7 +62,7 @@ func (l *Looker) Look(g *Group) (*Look, error) {
 		return nil, fmt.Errorf("instance group %s: %w", g.Name, err)
 	}
 	seen.Findings, seen.Result = lint.Look(&lint.Group{Group: g.Group, Label: g.Label(), File: g.Manifest.Name, Source: l.Text(g.Manifest.Name),
-		Parts: seen.Parts, Size: seen.Size}, lint.Options{Options: l.Options})
+		Parts: seen.Parts, Archive: seen.Archive, Size: seen.Size}, lint.Options{Options: l.Options})
 	seen.Hooks = waits.Find(seen.Result, seen.Archive)
 	seen.Verdict = verdict.Of(verdict.Facts{Role: g.Role, Result: seen.Result, Hooks: seen.Hooks, Size: seen.Size,
 		Findings: slices.Concat(seen.Findings, l.ofHooks(g))})

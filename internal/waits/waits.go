@@ -155,10 +155,10 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 			for i, g := range generator.GateHooks(run.Content) {
 				gate = append(gate, Hook{Missing: true, Name: g.Name, Phase: g.Phase, order: i + 1, Before: g.Before})
 			}
-		case run.What == "boothook" && strings.Contains(run.Name, "-archive"):
-			files, whole := generator.Archived(run.Content)
-			if _, _, ok := generator.InBucket(run.Content); ok && !whole {
-				files, elsewhere = archive, archive == nil
+		case IsArchive(run):
+			files, fetched := Unpacked(run, archive)
+			if fetched {
+				elsewhere = archive == nil
 				hooks = append(hooks, fetching)
 			}
 			for _, f := range files {
@@ -185,6 +185,20 @@ func Find(r *cloudinit.Result, archive []generator.File) []Hook {
 	}
 	slices.SortStableFunc(hooks, func(a, b Hook) int { return cmp.Compare(a.order, b.order) })
 	return hooks
+}
+
+// IsArchive says whether what runs is the part that puts an archive's files in place.
+func IsArchive(run cloudinit.Run) bool {
+	return run.What == "boothook" && strings.Contains(run.Name, "-archive")
+}
+
+// Unpacked returns the files of such a part; those of archive where it fetches them from a bucket.
+func Unpacked(run cloudinit.Run, archive []generator.File) (files []generator.File, fetched bool) {
+	files, whole := generator.Archived(run.Content)
+	if _, _, ok := generator.InBucket(run.Content); ok && !whole {
+		return archive, true
+	}
+	return files, false
 }
 
 func hookOfUnit(unit string) (Hook, bool) {
