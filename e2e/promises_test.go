@@ -82,21 +82,22 @@ func TestHooksOfTKEBoot(t *testing.T) {
 	})
 }
 
-// slowNetwork is a unit that holds network-online.target back.
+// slowNetwork is a unit that holds network-online.target back until the hook of phase boot has run, or for a minute: a hook that
+// waited for the network would come after it.
 const slowNetwork = `[Unit]
 DefaultDependencies=no
 After=local-fs.target
 Before=network-online.target
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'sleep 4; /trial/bin/event network'
+ExecStart=/bin/sh -c 'i=0; until [ -e /run/early ] || [ $$i = 300 ]; do i=$$((i+1)); sleep 0.2; done; sleep 1; /trial/bin/event network'
 `
 
 // A hook of phase boot comes before the network, and one of pre-nodeup when it is there, on a later boot too.
 func TestHooksWaitForTheNetwork(t *testing.T) {
 	onSuites(t, func(t *testing.T, suite string) {
 		n := newNode(t, suite, userData(t, parts(t, spec("network", `
-- {name: early, phase: boot, script: "#!/bin/sh\n/trial/bin/event early"}
+- {name: early, phase: boot, script: "#!/bin/sh\n/trial/bin/event early\ntouch /run/early"}
 - {name: online, run: every-boot, script: "#!/bin/sh\n/trial/bin/event online"}
 `))...))
 		for path, content := range map[string]string{
