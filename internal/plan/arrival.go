@@ -16,6 +16,7 @@ import (
 // hooks cost once, and what does not fit is not looked into.
 func Arrival(out *Output) {
 	arrives := map[string]bool{}
+	var seen known
 	for _, g := range out.Groups {
 		own := len(g.Own())
 		if len(g.Parts) == 0 || own == 0 || g.Size != nil && g.Size.Verdict == budget.TooLarge {
@@ -30,7 +31,7 @@ func Arrival(out *Output) {
 		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: out.Input.Text(g.Manifest.Name), Parts: parts}
 		loss := lint.Read(l, lint.Options{}).Hinders(own)
 		if loss == nil {
-			arrives[key] = !g.Stays()
+			arrives[key] = !g.Stays() && !seen.commented(g, l.Source)
 			continue
 		}
 		if f, ok := lossFinding(g, parts, loss, out.Input.Text(g.Manifest.Name)); ok {
@@ -65,6 +66,7 @@ func Hopeless(out *Output) {
 
 // Twice warns of hooks that do what a part of the user's does, too, as lint does.
 func Twice(out *Output) {
+	var seen known
 	silent := map[string]bool{} // by parts and hooks: most groups have the same
 	for _, g := range out.Groups {
 		own := g.Own()
@@ -77,7 +79,7 @@ func Twice(out *Output) {
 		}
 		l := &lint.Group{Group: g.Group, File: g.Manifest.Name, Source: out.Input.Text(g.Manifest.Name), Parts: g.Merged(), Archive: g.planned()}
 		found := lint.Twice(l, lint.Options{})
-		silent[key] = len(found) == 0
+		silent[key] = len(found) == 0 && !seen.commented(g, l.Source) // else it may be for this group alone
 		for _, f := range found {
 			f.Message, f.Group = fmt.Sprintf("instance group %q: %s", g.Label(), f.Message), g.Label()
 			out.Report.Add(f.Finding)

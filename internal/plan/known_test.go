@@ -70,3 +70,25 @@ func TestBriefsOfAlikeGroups(t *testing.T) {
 		t.Error("looking at the group changed it")
 	}
 }
+
+// TestACommentIsForItsGroupAlone: what it switches off is said of the next group with the same parts.
+func TestACommentIsForItsGroupAlone(t *testing.T) {
+	for code, c := range map[string]struct {
+		kind, content string
+		check         plan.Check
+	}{
+		"KH093": {"text/x-shellscript", `#!/bin/sh\nswapon /x\n`, plan.Twice},
+		"KH041": {"text/cloud-config", `#cloud-config\nwrite_files: [{path: /a, owner: 'x:x', content: b}]\n`, plan.Arrival},
+	} {
+		part := "  additionalUserData:\n  - {name: a, type: " + c.kind + ", content: \"" + c.content + "\"}"
+		groups := []string{groupOf("aa", "Node", part+" # kopshook: ignore="+code+"\n"), groupOf("bb", "Node", part+"\n")}
+		out := merged(t, []string{spec("one", "{}", swapOn)}, groups, plan.Options{Checks: []plan.Check{c.check}})
+		var names []string
+		for _, f := range out.Report.Findings {
+			names = append(names, f.Group)
+		}
+		if !slices.Equal(names, []string{"bb"}) {
+			t.Errorf("%s: said of %q: %v", code, names, out.Report.Findings)
+		}
+	}
+}
