@@ -13,6 +13,7 @@ import (
 
 	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
 )
 
 // maxInput bounds what is read of one file: no manifest of people comes near.
@@ -87,7 +88,7 @@ func specFiles(name string) ([]string, error) {
 	for _, e := range entries {
 		switch strings.ToLower(filepath.Ext(e.Name())) {
 		case ".yaml", ".yml", ".json":
-			if e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == "kopshook.lock.yaml" {
+			if e.IsDir() || strings.HasPrefix(e.Name(), ".") || besideSpecs(e.Name()) {
 				continue
 			}
 			path := filepath.Join(name, e.Name())
@@ -104,6 +105,9 @@ func specFiles(name string) ([]string, error) {
 	sort.Strings(files)
 	return files, nil
 }
+
+// besideSpecs says whether a file of a folder of specs is one that kopshook itself wants there, and no spec.
+func besideSpecs(name string) bool { return name == source.LockName || name == schemaFile }
 
 // fileError says "name: what is wrong" without Go's "open".
 func fileError(name string, err error) error {
