@@ -180,14 +180,5 @@ func (in *inputs) reportHasPlace(name, output string) error {
 	if filepath.Clean(name) == filepath.Clean(output) {
 		return report.Hint("give the report a file of its own", "--report: %s is the file of the spec", display(name))
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil
-	}
-	for read := range in.Sources {
-		if other, err := os.Stat(read); err == nil && os.SameFile(info, other) {
-			return report.Hint("give the report a file of its own", "--report: %s is read here", display(name))
-		}
-	}
-	return nil
+	return reportHasPlace(name, in.Sources)
 }

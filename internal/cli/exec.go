@@ -43,7 +43,7 @@ Examples:
    kopshook exec --dry-run examples/cluster-hooks/cluster-hooks.yaml -- kops delete cluster --name main.example.com --yes`,
 		Flags: append([]cli.Flag{
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "the same as `SPEC` before --: a file, a folder of files, or - for standard input; may be repeated"},
-			&cli.StringSliceFlag{Name: "report", Usage: "write what ran to `FILE`: JSON if it ends in .json, JUnit if it ends in .xml, else text; may be repeated"},
+			&cli.StringSliceFlag{Name: "report", Usage: "write what ran to `FILE`: JSON if it ends in .json, JUnit if it ends in .xml, else text; may be repeated. Not with --dry-run"},
 			&cli.DurationFlag{Name: "max-wait", Value: 30 * time.Minute, Usage: "how long extensions may hold the command back, a `DURATION`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, and the handlers of extensions; run nothing"},
 			&cli.StringFlag{Name: "operation", Usage: "treat the command as `OPERATION` (" + strings.Join(clusterhooks.Operations, ", ") + "), whatever its arguments are"},
@@ -66,9 +66,14 @@ func execAction(c *cli.Context) error {
 	if err := checkExecOptions(c); err != nil {
 		return err
 	}
-	docs, err := readClusterHooks(c, specs)
+	docs, read, err := readClusterHooks(c, specs)
 	if err != nil {
 		return err
+	}
+	for _, name := range c.StringSlice("report") {
+		if err := reportHasPlace(name, read); err != nil {
+			return err
+		}
 	}
 	workDir, err := workDirOf(c)
 	if err != nil {
@@ -112,6 +117,10 @@ func execAction(c *cli.Context) error {
 	if err != nil {
 		discardReports(reports)
 		return execError(c, err)
+	}
+	if c.Bool("dry-run") { // nothing ran, and a report of what did may lie there
+		discardReports(reports)
+		return endAs(c, result, nil)
 	}
 	reportErr := writeReports(reports, result)
 	sayWhyNotNodes(c, result)
@@ -187,10 +196,9 @@ func splitExec(named, args []string) (specs, command []string, err error) {
 	return specs, command, nil
 }
 
-// readClusterHooks reads and checks all specs. It fails after printing what is wrong.
-func readClusterHooks(c *cli.Context, names []string) ([]*clusterhooks.Doc, error) {
+// readClusterHooks reads and checks all specs; read are the files. It fails after printing what is wrong.
+func readClusterHooks(c *cli.Context, names []string) (docs []*clusterhooks.Doc, read map[string][]byte, err error) {
 	in := newInputs(false, c.App.ErrWriter)
-	var docs []*clusterhooks.Doc
 	var errs []error
 	for _, arg := range names {
 		files, err := specFiles(arg)
@@ -198,6 +206,8 @@ func readClusterHooks(c *cli.Context, names []string) ([]*clusterhooks.Doc, erro
 			errs = append(errs, err)
 			continue
 		}
+		// a folder may hold other files too, but nothing at all would be kops without the hooks that somebody counts on
+		known, said := len(docs), len(in.Report.Findings)+len(errs)
 		for _, name := range files {
 			data, err := readInput(c.Context, name, c.App.Reader)
 			if err != nil {
@@ -205,22 +215,20 @@ func readClusterHooks(c *cli.Context, names []string) ([]*clusterhooks.Doc, erro
 				continue
 			}
 			in.Sources[name] = data
-			before := len(in.Report.Findings)
-			found := clusterhooks.Decode(name, data, &in.Report)
-			docs = append(docs, found...)
-			if len(found) == 0 && len(in.Report.Findings) == before && len(files) == 1 {
-				in.Report.Errorf(report.Position{File: name}, "",
-					fmt.Sprintf("such a document begins with apiVersion: %s and kind: %s, or is an ExtensionConfig of Cluster API", hookspec.APIVersion, clusterhooks.Kind),
-					"holds no cluster hooks")
-			}
+			docs = append(docs, clusterhooks.Decode(name, data, &in.Report)...)
+		}
+		if len(docs) == known && len(in.Report.Findings)+len(errs) == said {
+			in.Report.Errorf(report.Position{File: arg}, "",
+				fmt.Sprintf("such a document begins with apiVersion: %s and kind: %s, or is an ExtensionConfig of Cluster API", hookspec.APIVersion, clusterhooks.Kind),
+				"holds no cluster hooks")
 		}
 	}
 	clusterhooks.CheckNames(docs, &in.Report)
 	if len(errs) > 0 {
 		in.finish()
-		return nil, errors.Join(errs...)
+		return nil, nil, errors.Join(errs...)
 	}
-	return docs, in.finish()
+	return docs, in.Sources, in.finish()
 }
 
 func loadScripts(ctx context.Context, loader *source.Loader, d *clusterhooks.Doc, name string) ([]clusterhooks.Script, error) {

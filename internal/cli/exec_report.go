@@ -19,6 +19,20 @@ type execReport struct {
 	made bool // it was not there before
 }
 
+// reportHasPlace refuses a report in the place of a file that is read.
+func reportHasPlace(name string, read map[string][]byte) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil // there is nothing to lose
+	}
+	for other := range read {
+		if i, err := os.Stat(other); err == nil && os.SameFile(info, i) {
+			return report.Hint("give the report a file of its own", "--report: %s is read here", name)
+		}
+	}
+	return nil
+}
+
 // openReports opens all files of --report, or none. What they hold stays until writeReports.
 func openReports(names []string) (reports []*execReport, err error) {
 	defer func() {
