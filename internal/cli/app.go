@@ -164,6 +164,9 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		name += " " + c.Command.Name
 	}
 	remedy := "run " + name + " --help"
+	if option, alone := strings.CutPrefix(err.Error(), "flag needs an argument: -"); alone {
+		return report.Hint("write it behind the option, or "+dashed(option)+"=VALUE; "+remedy, "%s needs a value", dashed(option))
+	}
 	option, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
 		return report.Hint(remedy, "%s", err)

@@ -37,7 +37,10 @@ func optionsFirst(app *cli.App, args []string) []string {
 			continue
 		}
 		options = append(options, arg)
-		if takesValue(cmd, arg) && len(rest) > 0 {
+		if takesValue(cmd, arg) {
+			if len(rest) == 0 || isOption(cmd, rest[0]) {
+				return slices.Concat(args[:2], options) // with nothing behind it, so that urfave/cli finds no value either
+			}
 			options = append(options, rest[0])
 			rest = rest[1:]
 		}
@@ -54,11 +57,24 @@ func takesValue(cmd *cli.Command, option string) bool {
 	if !strings.HasPrefix(option, "--") && len(name) > 1 {
 		name = name[len(name)-1:] // of combined short options, the last one may take a value
 	}
+	v, ok := flagOf(cmd, name).(cli.DocGenerationFlag)
+	return ok && v.TakesValue()
+}
+
+// isOption says whether an argument is certainly no option's value: -5s may be one. A value that looks like an option is
+// written with =.
+func isOption(cmd *cli.Command, arg string) bool {
+	if arg == "--generate-bash-completion" { // a shell asks
+		return false
+	}
+	return strings.HasPrefix(arg, "--") || len(arg) == 2 && flagOf(cmd, strings.TrimPrefix(arg, "-")) != nil
+}
+
+func flagOf(cmd *cli.Command, name string) cli.Flag {
 	for _, f := range cmd.Flags {
 		if slices.Contains(f.Names(), name) {
-			v, ok := f.(cli.DocGenerationFlag)
-			return ok && v.TakesValue()
+			return f
 		}
 	}
-	return false
+	return nil
 }

@@ -19,6 +19,10 @@ func TestOptionsFirst(t *testing.T) {
 		{"what is behind -- stays", "merge a.yaml -w -- -f b.yaml", "merge -w a.yaml -- -f b.yaml"},
 		{"-- right behind the options of exec stays", "exec -f a.yaml -- kops -f b.yaml", "exec -f a.yaml -- -- kops -f b.yaml"},
 		{"an unknown option comes first, to be refused", "merge a.yaml --nosuch", "merge --nosuch a.yaml"},
+		{"nothing for an option without its value to take", "merge a.yaml -w -f", "merge -w -f"},
+		{"nor another option", "merge a.yaml -f -w b.yaml", "merge -f"},
+		{"nor --", "merge a.yaml -f -- b.yaml", "merge -f"},
+		{"a value may begin with a dash", "exec a.yaml --max-wait -5s", "exec --max-wait -5s a.yaml"},
 		{"no command", "--help x", "--help x"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
