@@ -42,6 +42,9 @@ Examples:
 				return report.Hint("name a file", "-f -: standard input is the %s", krm.Kind)
 			}
 			out, results, err := runFunction(c)
+			if c.Context.Err() != nil {
+				return c.Context.Err() // and no answer
+			}
 			if err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("still running 30s after SIGINT; it printed: %s", out.String())
 	}
 	ts.Logf("%s", out.String())
-	if (err != nil) != neg {
+	if (err != nil) != neg || neg && cmd.ProcessState.ExitCode() != exitInterrupted {
 		ts.Fatalf("interrupted program: %v", err)
 	}
 }
