@@ -73,8 +73,12 @@ func readInputs(c *cli.Context) (*inputs, error) {
 
 // readFiles is readInputs for commands whose arguments are not all files.
 func readFiles(c *cli.Context, args []string) (*inputs, error) {
+	return readNamed(c, specNames(c), args)
+}
+
+// readNamed reads specs, as -f names them, and other files.
+func readNamed(c *cli.Context, specs, args []string) (*inputs, error) {
 	var names []string
-	specs := specNames(c)
 	if slices.Contains(specs, "") || slices.Contains(args, "") {
 		return nil, report.Hint("a variable may not be set: quote it, and look at what it holds", "an empty name is given")
 	}

@@ -28,7 +28,7 @@ Examples:
    kops get ig --name my.cluster -o yaml | kopshook merge -f hooks.yaml - | kops replace -f -`,
 		Flags: append(planFlags(), pruneFlag(),
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "write the files in place instead of printing them"},
-			&cli.BoolFlag{Name: "remove", Usage: "remove all parts named kopshook-*; no hook specs are needed"},
+			&cli.BoolFlag{Name: "remove", Usage: "remove all parts named kopshook-*; it takes no hook specs"},
 		),
 		Action: merge,
 	}

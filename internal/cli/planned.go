@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/urfave/cli/v2"
 
 	"kopshook.dev/kopshook/internal/plan"
@@ -27,10 +29,8 @@ func planned(c *cli.Context, o plan.Options, checks ...plan.Check) (*plan.Output
 	if err != nil {
 		return nil, err
 	}
-	if !o.Remove {
-		if err := in.needSpecs(c.Command.Name); err != nil {
-			return nil, err
-		}
+	if err := in.needSpecs(c.Command.Name); err != nil {
+		return nil, err
 	}
 	return in.planned(c, o, checks...)
 }
@@ -55,5 +55,31 @@ func shown(c *cli.Context) (*plan.Output, error) {
 
 // changed is planned for commands that are about what merging changes.
 func changed(c *cli.Context, o plan.Options, tooLarge report.Severity, more ...plan.Check) (*plan.Output, error) {
-	return planned(c, o, append([]plan.Check{plan.Sizes(tooLarge), plan.Arrival, plan.Hopeless, plan.Twice, plan.Names(false), plan.Removals}, more...)...)
+	checks := append([]plan.Check{plan.Sizes(tooLarge), plan.Arrival, plan.Hopeless, plan.Twice, plan.Names(false), plan.Removals}, more...)
+	if o.Remove {
+		return removed(c, o, checks...)
+	}
+	return planned(c, o, checks...)
+}
+
+// removed is planned without specs, also those of KOPSHOOK_FILES. It refuses specs: who gives them expects that only their hooks go.
+func removed(c *cli.Context, o plan.Options, checks ...plan.Check) (*plan.Output, error) {
+	given := c.StringSlice("file")
+	in := newInputs(c.Bool("strict"), c.App.ErrWriter)
+	if len(given) == 0 {
+		var err error
+		if in, err = readNamed(c, nil, c.Args().Slice()); err != nil {
+			return nil, err
+		}
+		for _, name := range in.SpecFiles { // one with manifests as well is there for these
+			if !slices.ContainsFunc(in.Manifests, func(m *plan.Manifest) bool { return m.Name == name }) {
+				given = append(given, name)
+			}
+		}
+	}
+	if len(given) > 0 && !in.Report.HasErrors() {
+		return nil, report.Hint("leave it out; to remove some hooks only, delete them from their spec and merge with --prune",
+			"--remove takes all hooks out, not those of %s alone", display(given[0]))
+	}
+	return in.planned(c, o, checks...)
 }
