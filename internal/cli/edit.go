@@ -27,7 +27,7 @@ Example:
 			if name := c.Args().First(); name == "-" {
 				return report.Hint("use kopshook merge", "edit works on a file in place, not on standard input")
 			}
-			out, err := changed(c, plan.Options{Write: true}, report.Error, plan.FirstLines)
+			out, err := changed(c, plan.Options{Write: true, OneGroup: true}, report.Error, plan.FirstLines)
 			if err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ func (in *inputs) planned(c *cli.Context, o plan.Options, checks ...plan.Check) 
 	if err != nil {
 		return nil, err
 	}
-	said.Write, said.Remove, said.NodeClasses = o.Write, o.Remove, o.NodeClasses
+	said.Write, said.Remove, said.NodeClasses, said.OneGroup = o.Write, o.Remove, o.NodeClasses, o.OneGroup
 	return in.merge(c, said)
 }
 

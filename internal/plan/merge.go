@@ -28,6 +28,8 @@ type Options struct {
 	Prune bool
 	// Partial says that there may be more specs than these: groups that they do not select stay as they are.
 	Partial bool
+	// OneGroup says that the manifest is one group of many: specs and overrides for others are no mistake.
+	OneGroup bool
 	// Write edits the manifests.
 	Write bool
 }
@@ -79,7 +81,7 @@ func (out *Output) plan(ctx context.Context) {
 		specs = nil
 	}
 	p := newPlanner(o.Loader, &out.Report)
-	p.nodeClasses = o.NodeClasses
+	p.nodeClasses, p.oneGroup = o.NodeClasses, o.OneGroup
 	groups := p.groups(ctx, specs, out.Input.Manifests)
 	for _, g := range groups {
 		g.asIs = len(specs) == 0 && !o.Remove || o.Partial && len(g.Hooks) == 0

@@ -19,7 +19,9 @@ func Names(all bool) Check {
 			out.checkElsewhere()
 		}
 		out.checkNames(all)
-		out.checkOverrides(all)
+		if !out.options.OneGroup {
+			out.checkOverrides(all)
+		}
 	}
 }
 
@@ -43,7 +45,7 @@ func selectable(manifests []*Manifest) []hookspec.Group {
 
 // selectsNone warns of a spec that selects nothing, with the name that it most likely means.
 func selectsNone(r *report.Report, d *hookspec.Doc, groups []hookspec.Group) {
-	remedy := "compare its selector with the names in `kopshook list`, or remove the spec"
+	remedy := "compare its selector with the names in `kopshook list`, or give the manifests of the groups that it is for"
 	if s := d.Spec.Spec.Selector; s != nil {
 		var names []string // of the clusters that it is for; clusters themselves have similar names all too often
 		for _, g := range groups {
@@ -91,7 +93,7 @@ func (out *Output) checkOverrides(all bool) {
 				continue
 			}
 			field := fmt.Sprintf("spec.overrides[%d].selector", i)
-			out.Report.Warnf(d.Pos(field), field, "compare it with the names in `kopshook list`, or remove the override",
+			out.Report.Warnf(d.Pos(field), field, "compare it with the names in `kopshook list`, or give the manifests of the groups that it is for",
 				"spec %q: this override selects none of the instance groups that the spec selects", d.Spec.Metadata.Name)
 		}
 	}

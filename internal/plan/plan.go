@@ -93,7 +93,7 @@ func (p *planner) groups(ctx context.Context, docs []*hookspec.Doc, manifests []
 	}
 	all := selectable(manifests)
 	for _, d := range docs {
-		if !selects[d] && (len(selects) == 0 || !elsewhere(d.Spec.Spec.Selector, all)) {
+		if !selects[d] && !p.oneGroup && (len(selects) == 0 || !elsewhere(d.Spec.Spec.Selector, all)) {
 			selectsNone(p.report, d, all)
 		}
 	}
@@ -188,6 +188,7 @@ type planner struct {
 	several bool // clusters
 
 	nodeClasses bool // Options.NodeClasses
+	oneGroup    bool // Options.OneGroup
 }
 
 func newPlanner(loader Loader, r *report.Report) *planner {
