@@ -14,6 +14,7 @@ import (
 	"kopshook.dev/kopshook/internal/clusterhooks"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/shell"
 	"kopshook.dev/kopshook/internal/source"
 )
 
@@ -86,7 +87,31 @@ func lock(c *cli.Context) error {
 	if err != nil { // copies that are missing or edited: --check was asked for that
 		return differs
 	}
+	if written == nil {
+		sayVendor(c, changes)
+	}
 	return written
+}
+
+// sayVendor says where copies are of what was locked before: all commands refuse them. It names all specs that were given and
+// share the folder, since kopshook vendor removes what those that it is given have not locked.
+func sayVendor(c *cli.Context, changes []source.Change) {
+	specs, stale := map[string]string{}, map[string]bool{}
+	for _, ch := range changes {
+		if ch.New.Vendor == "" {
+			continue
+		}
+		folder := filepath.Dir(ch.Path)
+		dir := filepath.Join(folder, filepath.FromSlash(ch.New.Vendor))
+		specs[dir] += " -f " + shell.Word(folder)
+		stale[dir] = stale[dir] || len(ch.Added())+len(ch.Changed()) > 0
+	}
+	for _, dir := range slices.Sorted(maps.Keys(specs)) {
+		if stale[dir] {
+			fmt.Fprintf(c.App.ErrWriter, "kopshook: %s does not hold what is locked now: run `kopshook vendor%s %s`\n",
+				report.OneLine(dir), report.OneLine(specs[dir]), report.OneLine(shell.Word(dir)))
+		}
+	}
 }
 
 // keyFlag reads what --key names.

@@ -124,6 +124,9 @@ func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, 
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
+	if err := refuseOthers(dir, all, want); err != nil {
+		return nil, err
+	}
 	out := changes(all, pins)
 	for i := range out {
 		rel, err := relativeTo(filepath.Dir(out[i].Path), dir)
@@ -149,6 +152,30 @@ func ownFolder(dir string) error {
 	}
 	if _, err := os.Stat(filepath.Join(dir, sumsName)); err != nil {
 		return report.Hint("name a new folder", "%s holds files that kopshook did not put there", dir)
+	}
+	return nil
+}
+
+// refuseOthers refuses a folder that none of the lock files names, with copies of sources that none of them has: it is another
+// one's, and these copies would go.
+func refuseOthers(dir string, all []*specFolder, want map[string][]byte) error {
+	for _, f := range all {
+		if v := vendorDir(f.path, f.lock); v != "" {
+			if rel, err := relativeTo(v, dir); err == nil && rel == "." {
+				return nil
+			}
+		}
+	}
+	listed, err := file.Read(filepath.Join(dir, sumsName), maxLock)
+	if err != nil {
+		return nil // it is new
+	}
+	sums, _ := parseListing(listed)
+	for _, s := range sums {
+		if _, ok := want[s.name]; !ok {
+			return report.Hint("name another folder, or give the specs of all lock files that are to share it with -f",
+				"%s holds copies that another %s names: %s", dir, LockName, s.name)
+		}
 	}
 	return nil
 }
