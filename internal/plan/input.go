@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/lint"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
 	"kopshook.dev/kopshook/internal/sourcemap"
 )
 
@@ -60,6 +62,10 @@ func (in *Input) add(f File) {
 	}
 	in.Sources[f.Name] = f.Data
 	pos := report.Position{File: f.Name}
+	if filepath.Base(f.Name) == source.LockName {
+		in.Report.Errorf(pos, "", "leave it out: it is read with the specs of its folder, which -f takes as a whole", "is the lock file, and neither a manifest nor a hook spec")
+		return
+	}
 	if len(bytes.TrimSpace(f.Data)) == 0 {
 		in.Report.Errorf(pos, "", "give a kops manifest or a hook spec", "the file is empty")
 		return
