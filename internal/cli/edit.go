@@ -31,8 +31,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			printHookChanges(c.App.ErrWriter, out)
-			return writeFiles(c.Context, out.Input.Sources, changedFiles(out.Input.Sources, out.Files))
+			return writeMerged(c, out)
 		},
 	}
 }

@@ -42,10 +42,10 @@ func merge(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	printHookChanges(c.App.ErrWriter, out)
 	if c.Bool("write") {
-		return writeFiles(c.Context, out.Input.Sources, changedFiles(out.Input.Sources, out.Files))
+		return writeMerged(c, out)
 	}
+	printHookChanges(c.App.ErrWriter, out)
 	if isTerminal(c.App.Writer) {
 		var text bytes.Buffer
 		if err := writeJoined(&text, out); err != nil {
@@ -54,6 +54,15 @@ func merge(c *cli.Context) error {
 		return printText(c.App.Writer, text.Bytes())
 	}
 	return writeJoined(c.App.Writer, out)
+}
+
+// writeMerged writes the files in place, and then says what has changed: nothing has where that fails.
+func writeMerged(c *cli.Context, out *plan.Output) error {
+	if err := writeFiles(c.Context, out.Input.Sources, changedFiles(out.Input.Sources, out.Files)); err != nil {
+		return err
+	}
+	printHookChanges(c.App.ErrWriter, out)
+	return nil
 }
 
 // changedFiles are those of the files that are not as they were.

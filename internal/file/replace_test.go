@@ -155,6 +155,17 @@ func TestReplace(t *testing.T) {
 		wantContent(t, a.Name, "old")
 		wantFiles(t, dir, "a", "b")
 	})
+	t.Run("says that the folder must be writable", func(t *testing.T) {
+		dir, a, _ := old(t)
+		createTemp = func(string, string) (*os.File, error) {
+			return nil, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}
+		}
+		t.Cleanup(func() { createTemp = os.CreateTemp })
+		err := Replace(t.Context(), []Change{a})
+		if got := cause(t, err, a.Name); got != "cannot be written: its folder may not be written to" || !strings.Contains(report.Remedy(err), dir+" writable") {
+			t.Errorf("error is %v", err)
+		}
+	})
 	t.Run("names a file as a shell takes it", func(t *testing.T) {
 		name := filepath.Join(t.TempDir(), "my file")
 		if err := os.WriteFile(name, []byte("old"), 0o444); err != nil {

@@ -1,10 +1,13 @@
 package file
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // temporary holds what must not stay behind when a signal ends the program at once. Whoever renames holds the lock, so
@@ -50,21 +53,26 @@ type owner struct {
 	known    bool
 }
 
-// Tests see when a file goes to the disk, and to whom it is given.
+// Tests see when a file goes to the disk, and to whom it is given, and refuse to make one.
 var (
-	syncFile = (*os.File).Sync
-	chown    = (*os.File).Chown
+	syncFile   = (*os.File).Sync
+	chown      = (*os.File).Chown
+	createTemp = os.CreateTemp
 )
 
 // writeBeside writes data to a new file in path's folder, with that mode and owner, and returns its name. It is on the
 // disk then. On an error nothing is left.
 func writeBeside(path string, data []byte, mode fs.FileMode, of owner) (tmp string, err error) {
 	temporary.Lock()
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := createTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err == nil {
 		temporary.paths[f.Name()] = true
 	}
 	temporary.Unlock()
+	if errors.Is(err, fs.ErrPermission) {
+		return "", report.Hint("what is new is written beside the file first: make the folder "+filepath.Dir(path)+" writable",
+			"cannot be written: its folder may not be written to")
+	}
 	if err != nil {
 		return "", err
 	}
