@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -158,6 +159,9 @@ var failed = &exitError{code: exitInput}
 // differs ends the command that found a difference.
 var differs = &exitError{code: exitFindings}
 
+// invalidValue is what Go's flag package says of a value that an option does not take.
+var invalidValue = regexp.MustCompile(`^invalid (boolean )?value (".*") for (?:flag )?-(\S+): `)
+
 func usageError(c *cli.Context, err error, _ bool) error {
 	name := "kopshook"
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != c.App.Name {
@@ -168,8 +172,18 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		return report.Hint("write it behind the option, or "+dashed(option)+"=VALUE; "+remedy, "%s needs a value", dashed(option))
 	}
 	option, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if m := invalidValue.FindStringSubmatch(err.Error()); m != nil && m[1] != "" {
+		return report.Hint(remedy, "%s takes no value, or true or false, and not %s", dashed(m[3]), m[2])
+	} else if m != nil {
+		return report.Hint(remedy, "%s cannot be %s", dashed(m[3]), m[2])
+	}
 	if !unknown {
 		return report.Hint(remedy, "%s", err)
+	}
+	for _, name := range []string{"-" + option, "--" + option} {
+		if _, err := os.Stat(name); err == nil {
+			return report.Hint("for the file of this name write ./"+name, "%s: unknown option", name)
+		}
 	}
 	if near := report.Nearest(option, optionNames(c)); near != "" {
 		remedy = fmt.Sprintf("did you mean %s?", dashed(near))

@@ -107,7 +107,7 @@ func (in *inputs) readQuery(c *cli.Context, query map[string]string) error {
 		specs = append(specs, files...)
 	}
 	manifests := queryList(query, "manifests", &errs)
-	if err := refuseTwice(slices.Concat(specs, manifests)); err != nil {
+	if err := refuseTwice(slices.Concat(specs, manifests), "name it once"); err != nil {
 		errs = append(errs, err)
 	}
 	var read []plan.File

@@ -91,7 +91,11 @@ func readNamed(c *cli.Context, specs, args []string) (*inputs, error) {
 	}
 	fromFlags := len(names)
 	names = append(names, args...)
-	if err := refuseTwice(names); err != nil {
+	remedy := "name it once"
+	if len(specs) > 0 && len(c.StringSlice("file")) == 0 {
+		remedy = "leave it out: the files of KOPSHOOK_FILES are read too"
+	}
+	if err := refuseTwice(names, remedy); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -110,11 +114,11 @@ func readNamed(c *cli.Context, specs, args []string) (*inputs, error) {
 }
 
 // refuseTwice finds a file that is named twice: its instance groups would be printed twice.
-func refuseTwice(names []string) error {
+func refuseTwice(names []string, remedy string) error {
 	var seen []os.FileInfo
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return report.Hint("name it once", "%s: is given twice", display(name))
+			return report.Hint(remedy, "%s: is given twice", display(name))
 		}
 		info, err := os.Stat(name)
 		if err != nil {
@@ -122,7 +126,7 @@ func refuseTwice(names []string) error {
 		}
 		for _, other := range seen {
 			if os.SameFile(info, other) {
-				return report.Hint("name it once", "%s: is given twice, under another name too", name)
+				return report.Hint(remedy, "%s: is given twice, under another name too", name)
 			}
 		}
 		seen = append(seen, info)
