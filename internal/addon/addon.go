@@ -146,7 +146,7 @@ func (o *Options) check(r *report.Report) {
 	if len(o.Name) > 40 || len(validation.IsDNS1123Label(o.Name)) > 0 {
 		bad("use at most 40 lower case letters, digits and dashes", "the name %q cannot be part of the names of objects", o.Name)
 	}
-	if len(validation.IsDNS1123Subdomain(o.PriorityClass)) > 0 {
+	if o.PriorityClass != o.Name && len(validation.IsDNS1123Subdomain(o.PriorityClass)) > 0 {
 		bad("name an existing PriorityClass, such as system-node-critical", "%q cannot be the name of a PriorityClass", o.PriorityClass)
 	}
 	if !regexp.MustCompile(`^([1-9][0-9]{0,8}|[1-9][0-9]?%|100%)$`).MatchString(o.MaxUnavailable) {

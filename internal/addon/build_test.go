@@ -516,6 +516,8 @@ func TestBadInput(t *testing.T) {
 			[]string{`ig.yaml:1: error: "` + strings.Repeat("n", 64) + `" cannot be the value of a label, so no node is found by it [select its nodes by roles or nodeLabels]`}},
 		"a cluster that none can be called": {Input{Cluster: "$(NODE_NAME)"}, []string{spec("s", "{}", one("a"))},
 			[]string{": error: cluster \"$(NODE_NAME)\" has characters other than letters, digits, dots, dashes and underscores [give the name that `kops get clusters` prints]"}},
+		"a name that no object can have": {Input{Options: Options{Name: "Upper"}}, []string{spec("s", "{}", one("a"))},
+			[]string{`: error: the name "Upper" cannot be part of the names of objects [use at most 40 lower case letters, digits and dashes]`}},
 		"options that no cluster takes": {Input{Options: Options{Name: "Upper", Image: "a b", PriorityClass: "x y", MaxUnavailable: "0"}}, []string{spec("s", "{}", one("a"))},
 			[]string{
 				`: error: "a b" is not an image [write REGISTRY/NAME:TAG@sha256:DIGEST; NAME is in lower case]`,

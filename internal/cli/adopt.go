@@ -189,7 +189,11 @@ func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options, edited bool)
 		}
 	}
 	if len(groups) == 0 && !in.Report.HasErrors() {
-		in.Report.Errorf(report.Position{}, "", "kopshook new writes a spec to begin with", "no instance group has hand-written user data that hooks could replace")
+		remedy := "kopshook new writes a spec to begin with"
+		if edited {
+			remedy = "nothing is left to adopt: the hooks may be in the manifests already, which kopshook check tells"
+		}
+		in.Report.Errorf(report.Position{}, "", remedy, "no instance group has hand-written user data that hooks could replace")
 		return nil, in.finish()
 	}
 	return groups, nil
