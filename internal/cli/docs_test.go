@@ -49,6 +49,7 @@ func TestDocs(t *testing.T) {
 	for _, page := range append(append(pages, recipes...), filepath.Join(repo, "README.md")) {
 		name, _ := filepath.Rel(repo, page)
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			data, err := os.ReadFile(page)
 			if err != nil {
 				t.Fatal(err)
