@@ -83,7 +83,7 @@ mutate:
 bench: build
 	KOPSHOOK=$(CURDIR)/kopshook $(GO) test -run '^$$' -bench . -benchmem ./...
 
-# writes golden/ and all other files that tests make anew; read each diff. Then checks that the tests agree with them.
+# writes golden/ and all other files that tests make anew; read each diff.
 GOLDEN = $$(grep -rl --include='*_test.go' 'kopshook/internal/golden"' . | xargs -n1 dirname | sort -u)
 golden:
 	KOPSHOOK_UPDATE_GOLDEN=1 $(GO) test -count 1 $(GOLDEN)
@@ -177,7 +177,7 @@ bench-boot: e2e/e2e.test
 	cd e2e && $(E2E) -test.run '^$$' -test.bench Boot -test.benchtime 1x
 
 # The programs of a real kops cluster: the first run builds them, which takes minutes, and keeps them in the cache.
-PROGRAMS = cd e2e/programs && $(GO) run .
+PROGRAMS = cd e2e/programs && GOGC=400 $(GO) run .
 
 # Addons in a real control plane. KOPSHOOK_NODE_READINESS=FOLDER with the source of the node readiness controller, where it cannot be
 # had as a module
