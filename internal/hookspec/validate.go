@@ -216,7 +216,9 @@ func (d *decoder) checkOverride(p, name string, o Hook) {
 	var basePath string
 	for i := range d.doc.Spec.Spec.Hooks {
 		h := &d.doc.Spec.Spec.Hooks[i]
-		names = append(names, h.Name)
+		if h.Name != "" { // a hook without a name is an error of its own
+			names = append(names, h.Name)
+		}
 		if h.Name == name {
 			base, basePath = h, strict.Item("spec.hooks", i)
 		}
