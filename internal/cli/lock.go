@@ -41,7 +41,7 @@ Examples:
    kopshook lock -f examples/oci --check`,
 		Flags: append([]cli.Flag{
 			specFlag(),
-			&cli.BoolFlag{Name: "update", Usage: "take what is there now, of all sources or those of `NAME`"},
+			&cli.BoolFlag{Name: "update", Usage: "take what is there now, of all sources, or of the hooks and sources named as arguments"},
 			&cli.BoolFlag{Name: "check", Usage: "write nothing; exit 1 when something would be written"},
 			&cli.StringFlag{Name: "key", Usage: "the public key in `FILE` must have signed what is locked of registries; none: no key"},
 		}, sourceFlags()...),
