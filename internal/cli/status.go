@@ -115,6 +115,12 @@ func statusFiles(args []string) ([]string, error) {
 		args = []string{nodestatus.Dir}
 	}
 	var files []string
+	add := func(name string) { // a file and its folder may both be named
+		same := func(other string) bool { return filepath.Clean(other) == filepath.Clean(name) }
+		if !slices.ContainsFunc(files, same) {
+			files = append(files, name)
+		}
+	}
 	for _, name := range args {
 		info, err := os.Stat(name)
 		if os.IsNotExist(err) && name == nodestatus.Dir {
@@ -124,7 +130,7 @@ func statusFiles(args []string) ([]string, error) {
 			return nil, fileError(name, err)
 		}
 		if !info.IsDir() {
-			files = append(files, name)
+			add(name)
 			continue
 		}
 		found, err := filepath.Glob(filepath.Join(name, "*.json"))
@@ -138,7 +144,9 @@ func statusFiles(args []string) ([]string, error) {
 		if len(found) == 0 {
 			return nil, report.Hint("name status files copied from a node", "%s: holds no status files", name)
 		}
-		files = append(files, found...)
+		for _, name := range found {
+			add(name)
+		}
 	}
 	return files, nil
 }

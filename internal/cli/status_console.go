@@ -47,6 +47,9 @@ func statusOfConsole(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "kopshook: warning: %s not read: cut, or of a newer runtime\n", countedLines(found.Cut))
 	}
 	last := found.Last()
+	if _, err := nodestatus.Parse(text); last == nil && err == nil {
+		return report.Hint("leave out --console", "%s: is a status file, not a console", name)
+	}
 	if last == nil {
 		return report.Hint("the console may end before hooks began, or have lost its beginning: clouds keep the last 64 KiB",
 			"%s: says nothing of hooks", name)
