@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -173,12 +174,16 @@ func writeAdoptionReport(c *cli.Context, groups []*adoption) (takeBack func(), e
 }
 
 // reportHasPlace refuses a report in the place of what is read, or of the spec.
-func (in *inputs) reportHasPlace(name, output string) error {
+func (in *inputs) reportHasPlace(name, output, imageConfig string) error {
 	if name == "" || name == "-" {
 		return nil
 	}
 	if filepath.Clean(name) == filepath.Clean(output) {
 		return report.Hint("give the report a file of its own", "--report: %s is the file of the spec", display(name))
 	}
-	return reportHasPlace(name, in.Sources)
+	read := maps.Clone(in.Sources)
+	if imageConfig != "" {
+		read[imageConfig] = nil
+	}
+	return reportHasPlace(name, read)
 }

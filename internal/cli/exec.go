@@ -99,6 +99,7 @@ func execAction(c *cli.Context) error {
 		stdout = w.w // the file itself: it may be the terminal that kops is to have
 	}
 	loader := newLoader(c)
+	loader.Outputs = c.StringSlice("report")
 	result, err := clusterhooks.Run(context.WithoutCancel(c.Context), clusterhooks.Options{
 		Docs: docs, Command: command, Operation: c.String("operation"), Cluster: c.String("cluster"),
 		Load: func(ctx context.Context, d *clusterhooks.Doc, name string) ([]clusterhooks.Script, error) {
@@ -107,6 +108,11 @@ func execAction(c *cli.Context) error {
 		ReadFile: func(ctx context.Context, d *clusterhooks.Doc, name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(specDir(d.File), name)
+			}
+			for _, r := range reports {
+				if err := reportHasPlace(r.name, map[string][]byte{name: nil}); err != nil {
+					return nil, err
+				}
 			}
 			return readInput(ctx, name, nil)
 		},
