@@ -69,11 +69,6 @@ func makeAddon(c *cli.Context) error {
 	if out == "" {
 		return report.Hint("add -o DIR, or -o objects to print Kubernetes objects", "no place for the addon")
 	}
-	for _, option := range []string{"cluster", "name", "image", "status-image", "priority-class", "max-unavailable", "needs-rolling-update"} {
-		if c.IsSet(option) && c.String(option) == "" {
-			return report.Hint("a variable may not be set: look at what it holds, or leave it out", "--%s is empty", option)
-		}
-	}
 	onDelete := false
 	switch s := c.String("update-strategy"); s {
 	case "RollingUpdate":

@@ -48,7 +48,11 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 2 && args[1] == "--version" {
 		args = []string{args[0], "version"}
 	}
-	err := app.RunContext(ctx, optionsFirst(app, args))
+	args = optionsFirst(app, args)
+	err := checkOptions(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, args)
+	}
 	if out.err != nil {
 		err = fmt.Errorf("standard output: %w", out.err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/urfave/cli/v2"
 )
 
 func TestOptionsFirst(t *testing.T) {
@@ -31,5 +32,51 @@ func TestOptionsFirst(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What a variable that is not set leaves, and a second value, are refused by all commands, before they read anything.
+func TestOptionsWithoutValueOrWithTwoAreRefused(t *testing.T) {
+	app := newApp(strings.NewReader(""), io.Discard, io.Discard)
+	options := 0
+	for _, cmd := range app.Commands {
+		for _, f := range cmd.Flags {
+			if v, ok := f.(cli.DocGenerationFlag); !ok || !v.TakesValue() {
+				continue
+			}
+			slice, ok := f.(cli.DocGenerationSliceFlag)
+			repeats := ok && slice.IsSliceFlag()
+			options++
+			for _, name := range f.Names() {
+				option := dashed(name)
+				long := dashed(f.Names()[0])
+				for _, tt := range []struct {
+					args []string
+					want string
+				}{
+					{[]string{option, ""}, long + " is empty"},
+					{[]string{"x", option + "="}, long + " is empty"},
+					{[]string{option, "a", "x", long, "b"}, long + " is given twice"},
+					{[]string{"-", option + "=a", option + "=a"}, long + " is given twice"},
+					{[]string{option, "a", "x", "--help", long, "b"}, ""},
+					{[]string{option, "a", "--", long, "b"}, ""},
+				} {
+					want := tt.want
+					if repeats && strings.HasSuffix(want, "twice") {
+						want = ""
+					}
+					got := ""
+					if err := checkOptions(app, optionsFirst(app, append([]string{"kopshook", cmd.Name}, tt.args...))); err != nil {
+						got = err.Error()
+					}
+					if got != want {
+						t.Errorf("kopshook %s %q: %q, want %q", cmd.Name, tt.args, got, want)
+					}
+				}
+			}
+		}
+	}
+	if options < 100 {
+		t.Errorf("%d options with a value were looked at, there are more", options)
 	}
 }

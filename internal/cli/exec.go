@@ -135,18 +135,12 @@ func execAction(c *cli.Context) error {
 }
 
 func checkExecOptions(c *cli.Context) error {
-	if c.IsSet("cluster") && c.String("cluster") == "" {
-		return report.Hint("a variable may not be set: look at what it holds, or leave --cluster out", "--cluster is empty")
-	}
 	if op := c.String("operation"); c.IsSet("operation") && !slices.Contains(clusterhooks.Operations, op) {
 		remedy := "choose one of " + strings.Join(clusterhooks.Operations, ", ")
 		if near := report.Nearest(op, clusterhooks.Operations); near != "" {
 			remedy = "did you mean " + near + "?"
 		}
 		return report.Hint(remedy, "there is no operation %q", op)
-	}
-	if c.IsSet("context") && c.String("context") == "" {
-		return report.Hint("a variable may not be set: look at what it holds, or leave --context out", "--context is empty")
 	}
 	if c.Duration("max-wait") < 0 {
 		return report.Hint("0 fails as soon as an extension blocks", "--max-wait is %s, less than no time", c.Duration("max-wait"))

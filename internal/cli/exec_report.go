@@ -41,11 +41,16 @@ func openReports(names []string) (reports []*execReport, err error) {
 		}
 	}()
 	for _, name := range names {
-		if name == "" {
-			return reports, report.Hint("a variable may not be set: look at what it holds, or leave --report out", "--report is empty")
+		if name == "-" {
+			return reports, report.Hint("give the report a file", "--report -: standard output is for kops")
 		}
-		_, err := os.Stat(name)
+		info, err := os.Stat(name)
 		r := &execReport{name: name, made: errors.Is(err, fs.ErrNotExist)}
+		for _, other := range reports {
+			if i, err := other.file.Stat(); err == nil && info != nil && i.Mode().IsRegular() && os.SameFile(info, i) {
+				return reports, report.Hint("give each report a file of its own", "--report: %s is given twice", name)
+			}
+		}
 		if r.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
 			return reports, fileError(name, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -51,9 +50,6 @@ Examples:
 func newAction(c *cli.Context) error {
 	if c.NArg() > 1 {
 		return report.Hint("write them one by one", "more than one recipe is named")
-	}
-	if slices.Contains(c.StringSlice("group"), "") {
-		return report.Hint("a variable may not be set: quote it, and look at what it holds", "--group is empty")
 	}
 	recipe, output := c.Args().First(), c.String("output")
 	if c.Bool("list") {

@@ -49,10 +49,7 @@ Examples:
 }
 
 func push(c *cli.Context) error {
-	switch {
-	case c.IsSet("dir") && c.String("dir") == "":
-		return report.Hint("give the name of a folder", "--dir is empty")
-	case c.IsSet("dir") && c.Bool("dry-run"):
+	if c.IsSet("dir") && c.Bool("dry-run") {
 		return report.Hint("leave out one of them", "--dir and --dry-run do not go together")
 	}
 	out, err := planned(c, plan.Options{})

@@ -58,9 +58,6 @@ func render(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.IsSet("dir") && c.String("dir") == "" {
-		return report.Hint("name a folder that is empty or not there", "an empty name is given with --dir")
-	}
 	if c.IsSet("dir") && format != "tree" {
 		return report.Hint("add -o tree", "--dir goes with -o tree only")
 	}

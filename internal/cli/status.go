@@ -58,8 +58,6 @@ func statusAction(c *cli.Context) error {
 	for _, option := range []string{"console", "cluster"} {
 		switch {
 		case !c.IsSet(option):
-		case c.String(option) == "":
-			return report.Hint("a variable may not be set: look at what it holds, or leave the option out", "--%s is empty", option)
 		case of != "its arguments":
 			return report.Hint("use one of the two", "--console and --cluster exclude each other")
 		case c.Args().Present():
