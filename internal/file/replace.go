@@ -126,8 +126,8 @@ func renameAll(ctx context.Context, todo []*pending) error {
 	return nil
 }
 
-// Write writes a file. One that is there already keeps its mode and owner, a new one gets mode, and a symbolic link is
-// replaced itself. What is not a regular file, or is read-only, is refused. Errors are of type *fs.PathError.
+// Write writes a file. One that is there already keeps its mode and owner, a new one gets mode less the umask, and a
+// symbolic link is replaced itself. What is not a regular file, or is read-only, is refused. Errors are of type *fs.PathError.
 func Write(name string, data []byte, mode fs.FileMode) error {
 	var of owner
 	info, err := os.Lstat(name)

@@ -157,10 +157,10 @@ func TestReplace(t *testing.T) {
 	})
 	t.Run("says that the folder must be writable", func(t *testing.T) {
 		dir, a, _ := old(t)
-		createTemp = func(string, string) (*os.File, error) {
+		createTemp = func(string, string, fs.FileMode) (*os.File, error) {
 			return nil, &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}
 		}
-		t.Cleanup(func() { createTemp = os.CreateTemp })
+		t.Cleanup(func() { createTemp = newFile })
 		err := Replace(t.Context(), []Change{a})
 		if got := cause(t, err, a.Name); got != "cannot be written: its folder may not be written to" || !strings.Contains(report.Remedy(err), dir+" writable") {
 			t.Errorf("error is %v", err)

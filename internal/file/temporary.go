@@ -2,7 +2,9 @@ package file
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -57,14 +59,29 @@ type owner struct {
 var (
 	syncFile   = (*os.File).Sync
 	chown      = (*os.File).Chown
-	createTemp = os.CreateTemp
+	createTemp = newFile
 )
 
-// writeBeside writes data to a new file in path's folder, with that mode and owner, and returns its name. It is on the
-// disk then. On an error nothing is left.
+// newFile is os.CreateTemp with a mode, of which the umask takes bits away as of any new file.
+func newFile(dir, prefix string, mode fs.FileMode) (f *os.File, err error) {
+	for range 10000 {
+		name := filepath.Join(dir, fmt.Sprint(prefix, rand.Uint32()))
+		if f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return f, err
+}
+
+// writeBeside writes data to a new file in path's folder, and returns its name. It is on the disk then. The file gets exactly the
+// mode and owner of the one it replaces; without such an owner it gets the mode less the umask. On an error nothing is left.
 func writeBeside(path string, data []byte, mode fs.FileMode, of owner) (tmp string, err error) {
+	first := mode
+	if of.known {
+		first = 0o600 // somebody else may not open it meanwhile
+	}
 	temporary.Lock()
-	f, err := createTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := createTemp(filepath.Dir(path), "."+filepath.Base(path)+".", first)
 	if err == nil {
 		temporary.paths[f.Name()] = true
 	}
@@ -96,8 +113,10 @@ func writeBeside(path string, data []byte, mode fs.FileMode, of owner) (tmp stri
 			return "", ownerError(path, of, err)
 		}
 	}
-	if err := f.Chmod(mode); err != nil { // behind chown, which takes bits away
-		return "", err
+	if of.known {
+		if err := f.Chmod(mode); err != nil { // behind chown, which takes bits away
+			return "", err
+		}
 	}
 	return f.Name(), syncFile(f)
 }

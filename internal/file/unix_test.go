@@ -3,6 +3,7 @@
 package file
 
 import (
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -133,5 +134,32 @@ func TestOwnerStays(t *testing.T) {
 	info, err = os.Stat(a.Name)
 	if err != nil || ownerOf(info) != (owner{1234, 2345, true}) || info.Mode().Perm() != 0o640 {
 		t.Errorf("owner %v, mode %v, %v", ownerOf(info), info.Mode(), err)
+	}
+}
+
+// A new file is for whom the umask says, one that was there before is for whom it was.
+func TestWriteKeepsToTheUmask(t *testing.T) {
+	dir := t.TempDir()
+	defer syscall.Umask(syscall.Umask(0o027))
+	for name, mode := range map[string]fs.FileMode{"new": 0o640, "private": 0o600, "open": 0o666} {
+		path := filepath.Join(dir, name)
+		if name != "new" {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := Write(path, []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != mode {
+			t.Errorf("%s: mode %o, want %o", name, info.Mode(), mode)
+		}
 	}
 }
