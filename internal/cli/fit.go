@@ -11,6 +11,7 @@ import (
 	"kopshook.dev/kopshook/internal/hookspec"
 	"kopshook.dev/kopshook/internal/plan"
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
 func fitCommand() *cli.Command {
@@ -136,8 +137,9 @@ func pack(out *plan.Output) ([]change, error) {
 				archive = append(archive, h.Doc)
 				touched[h.Doc.File] = true
 			}
-			if slices.Contains(g.Size.Remedy.Compress, h.Name) && !slices.Contains(compress[h.Doc], h.Path) {
-				compress[h.Doc] = append(compress[h.Doc], h.Path)
+			path := strict.Parent(h.FieldPath("compress")) // an override may have the last word
+			if slices.Contains(g.Size.Remedy.Compress, h.Name) && !slices.Contains(compress[h.Doc], path) {
+				compress[h.Doc] = append(compress[h.Doc], path)
 				touched[h.Doc.File] = true
 			}
 		}

@@ -3,32 +3,31 @@ package hookspec
 import (
 	"bytes"
 	"cmp"
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/strict"
 )
 
-// Pack writes compress: true into hooks of a file, given by their documents and paths ("spec.hooks[1]"), and archive:
-// true into documents, and touches nothing else of it. docs are all documents that Decode found in data.
+// Pack writes compress: true into hooks of a file, given by their documents and paths ("spec.hooks[1]", or
+// "spec.overrides[0].hooks.agent" where an override has the last word), and archive: true into documents, and touches nothing else
+// of it. docs are all documents that Decode found in data.
 func Pack(data []byte, docs []*Doc, compress map[*Doc][]string, archive []*Doc) ([]byte, error) {
 	var edits []edit
-	want := make([][]bool, len(docs))
+	want := make([]map[string]bool, len(docs))
 	for i, d := range docs {
-		set := slices.Contains(archive, d)
-		want[i] = []bool{set || d.Spec.Spec.Archive}
-		if set && !d.Spec.Spec.Archive {
+		want[i] = d.packed()
+		if slices.Contains(archive, d) && !want[i]["spec"] {
 			edits = append(edits, archiveEdit(data, d))
+			want[i]["spec"] = true
 		}
-		for j := range d.Spec.Spec.Hooks {
-			h := &d.Spec.Spec.Hooks[j]
-			path := fmt.Sprintf("spec.hooks[%d]", j)
-			set := slices.Contains(compress[d], path)
-			want[i] = append(want[i], set || h.Compress != nil && *h.Compress)
-			if set && (h.Compress == nil || !*h.Compress) {
-				edits = append(edits, compressEdit(data, d, path, h.Compress != nil))
+		for _, path := range compress[d] {
+			if !want[i][path] {
+				edits = append(edits, compressEdit(data, d, path, d.Given(path+".compress")))
+				want[i][path] = true
 			}
 		}
 	}
@@ -135,19 +134,35 @@ func offset(data []byte, pos report.Position) int {
 	return min(at, len(data))
 }
 
-// isPacked decodes data anew, and compares: of each document archive, then compress of each hook.
-func isPacked(file string, data []byte, want [][]bool) bool {
+// packed are the paths of what has archive: true or compress: true.
+func (d *Doc) packed() map[string]bool {
+	paths := map[string]bool{}
+	add := func(path string, set bool) {
+		if set {
+			paths[path] = true
+		}
+	}
+	add("spec", d.Spec.Spec.Archive)
+	for i, h := range d.Spec.Spec.Hooks {
+		add(strict.Item("spec.hooks", i), h.Compress != nil && *h.Compress)
+	}
+	for i, o := range d.Spec.Spec.Overrides {
+		for name, h := range o.Hooks {
+			add(strict.Join(strict.Item("spec.overrides", i)+".hooks", name), h.Compress != nil && *h.Compress)
+		}
+	}
+	return paths
+}
+
+// isPacked decodes data anew, and compares what is packed of each document.
+func isPacked(file string, data []byte, want []map[string]bool) bool {
 	var r report.Report
 	docs := Decode(file, data, &r)
 	if r.HasErrors() || len(docs) != len(want) {
 		return false
 	}
 	for i, d := range docs {
-		got := []bool{d.Spec.Spec.Archive}
-		for _, h := range d.Spec.Spec.Hooks {
-			got = append(got, h.Compress != nil && *h.Compress)
-		}
-		if !slices.Equal(got, want[i]) {
+		if !maps.Equal(d.packed(), want[i]) {
 			return false
 		}
 	}

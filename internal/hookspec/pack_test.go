@@ -55,6 +55,16 @@ func TestPack(t *testing.T) {
 		"archive, in JSON": {
 			`{"apiVersion": "kopshook.dev/v1alpha1", "kind": "InstanceGroupHooks", "metadata": {"name": "x"}, "spec": {"selector": {}, "hooks": [{"name": "a", "script": "#!/bin/sh\n"}]}}`,
 			`{"apiVersion": "kopshook.dev/v1alpha1", "kind": "InstanceGroupHooks", "metadata": {"name": "x"}, "spec": {"archive": true, "selector": {}, "hooks": [{"name": "a", "script": "#!/bin/sh\n"}]}}`, "archive"},
+		"an override has the last word": {
+			head + "  - name: a\n" + script + "  overrides:\n  - selector: {}\n    hooks: {a: {compress: false}}\n",
+			head + "  - name: a\n" + script + "  overrides:\n  - selector: {}\n    hooks: {a: {compress: true}}\n", "spec.overrides[0].hooks.a"},
+		"a hook and its override": {
+			head + "  - name: a\n" + script + "  overrides:\n  - selector: {}\n    hooks:\n      a:\n        compress: false # x\n",
+			head + "  - name: a\n    compress: true\n" + script + "  overrides:\n  - selector: {}\n    hooks:\n      a:\n        compress: true # x\n",
+			"spec.hooks[0] spec.overrides[0].hooks.a"},
+		"an alias of another value": {
+			head + "  - name: a\n    compress: &no false\n" + script + "  overrides:\n  - selector: {}\n    hooks: {a: {compress: *no}}\n",
+			head + "  - name: a\n    compress: &no false\n" + script + "  overrides:\n  - selector: {}\n    hooks: {a: {compress: true}}\n", "spec.overrides[0].hooks.a"},
 		"a name on two lines cannot be": {head + "  - name: >-\n      a\n" + script, "", "spec.hooks[0]"},
 	} {
 		t.Run(name, func(t *testing.T) {
