@@ -119,6 +119,16 @@ const gateName = "kopshook-000-gate.sh"
 // IsGate says whether the part is the gate: the one that holds the names of the instance group and its cluster.
 func IsGate(p UserData) bool { return p.Name == gateName }
 
+// IsPart says whether a part has a name that Generate gives: another one that begins with kopshook- is somebody else's.
+func IsPart(name string) bool {
+	if _, ok := installed[name]; ok || name == gateName || name == archiveName {
+		return true
+	}
+	nnn, _, ok := HookOfPart(name)
+	n, err := strconv.Atoi(nnn)
+	return ok && len(nnn) == 3 && err == nil && n >= 0
+}
+
 // HookOfPart returns the hook that a part is made of, and 500 + its weight: those parts are called kopshook-NNN-NAME.yaml.
 func HookOfPart(part string) (nnn, hook string, ok bool) {
 	name, ours := strings.CutPrefix(part, "kopshook-")

@@ -247,6 +247,17 @@ func TestPartsOfHooksAreToldByTheirNames(t *testing.T) {
 	}
 }
 
+func TestNamesOfPartsAreThoseThatGenerateGives(t *testing.T) {
+	for part, want := range map[string]bool{
+		"kopshook-000-gate.sh": true, "kopshook-001-runtime.sh": true, "kopshook-003-cloud.sh": true, "kopshook-005-archive.sh": true, "kopshook-500-x.yaml": true,
+		"kopshook-agent.sh": false, "kopshook-50-x.yaml": false, "kopshook--50-x.yaml": false, "kopshook-abc-x.yaml": false, "kopshook-000-agent.sh": false, "kopshook-": false,
+	} {
+		if got := IsPart(part); got != want {
+			t.Errorf("%q: %v, want %v", part, got, want)
+		}
+	}
+}
+
 func TestUnitsAreReadAsTheyWereWritten(t *testing.T) {
 	program := newHook("program", PreNodeup, "\x7fELF\xff")
 	reboots := newHook("reboots", PreKubelet, "#!/bin/sh\n")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/kops/pkg/apis/kops"
@@ -198,6 +199,14 @@ func newPlanner(loader Loader, r *report.Report) *planner {
 
 func (p *planner) group(ctx context.Context, docs []*hookspec.Doc, m *Manifest, ig *instancegroups.Group, selects map[*hookspec.Doc]bool) *Group {
 	g := &Group{Group: ig, Manifest: m, diffs: &p.diffs, ofSeveral: p.several}
+	for i, u := range ig.Object.Spec.AdditionalUserData {
+		if strings.HasPrefix(u.Name, instancegroups.Prefix) && !generator.IsPart(u.Name) {
+			pos := g.position()
+			pos.Line, pos.Col = ig.Position("spec", "additionalUserData", strconv.Itoa(i), "name")
+			p.report.Errorf(pos, fmt.Sprintf("spec.additionalUserData[%d].name", i), "give the part another name",
+				"instance group %q: names that begin with %s are those of hooks, which merging replaces, and no hook makes a part %q", g.Label(), instancegroups.Prefix, u.Name)
+		}
+	}
 	who := Selectable(ig)
 	who.Label = g.Label()
 	var chosen []*hookspec.Doc
