@@ -13,8 +13,8 @@ func vendorCommand() *cli.Command {
 		UsageText: "kopshook vendor -f SPEC... DIR",
 		Description: `Copies what the lock files pin into DIR, as plain files that people can review, and notes DIR in the lock files: from
 then on all commands read the copies, and need neither network nor cache. The copies are verified each time, also by
-"sha256sum -c SHA256SUMS". What is no longer locked is removed from DIR: when several
-folders of specs share it, give them all each time.
+"sha256sum -c SHA256SUMS". What is no longer locked is removed from DIR. Several
+folders of specs may share it: the file LOCKFILES in DIR lists their lock files, and what these pin stays.
 
 Examples:
    kopshook vendor -f examples/gpu vendor`,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,8 +92,8 @@ func readCopy(path string, c *collector, name string) error {
 }
 
 // Vendor copies what the lock files of refs pin into dir, takes out what is no longer pinned, and returns the lock
-// files that now say so, to be written by the caller. A folder that holds other files is refused. Refs are those of
-// all specs of a folder, as for Lock.
+// files that now say so, to be written by the caller. Copies of other lock files that share dir stay. A folder that holds other files
+// is refused. Refs are those of all specs of a folder, as for Lock.
 func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, error) {
 	l.setUp()
 	if err := ownFolder(dir); err != nil {
@@ -124,7 +125,11 @@ func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, 
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if err := refuseOthers(dir, all, want); err != nil {
+	shared, err := l.sharersOf(dir, all)
+	if err != nil {
+		return nil, err
+	}
+	if err := refuseOthers(dir, all, want, shared); err != nil {
 		return nil, err
 	}
 	out := changes(all, pins)
@@ -135,7 +140,7 @@ func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, 
 		}
 		out[i].New.Vendor = filepath.ToSlash(rel)
 	}
-	return out, writeVendor(dir, want)
+	return out, writeVendor(dir, want, shared)
 }
 
 // ownFolder refuses a folder with files that kopshook did not put there.
@@ -156,15 +161,11 @@ func ownFolder(dir string) error {
 	return nil
 }
 
-// refuseOthers refuses a folder that none of the lock files names, with copies of sources that none of them has: it is another
-// one's, and these copies would go.
-func refuseOthers(dir string, all []*specFolder, want map[string][]byte) error {
-	for _, f := range all {
-		if v := vendorDir(f.path, f.lock); v != "" {
-			if rel, err := relativeTo(v, dir); err == nil && rel == "." {
-				return nil
-			}
-		}
+// refuseOthers refuses a folder that none of the lock files names, with copies of sources that no lock file has of which is known that
+// it shares the folder: it is another one's, and these copies would go.
+func refuseOthers(dir string, all []*specFolder, want map[string][]byte, shared *sharers) error {
+	if slices.ContainsFunc(all, func(f *specFolder) bool { return isVendoredIn(dir, f.path, f.lock) }) {
+		return nil
 	}
 	listed, err := file.Read(filepath.Join(dir, sumsName), maxLock)
 	if err != nil {
@@ -172,7 +173,7 @@ func refuseOthers(dir string, all []*specFolder, want map[string][]byte) error {
 	}
 	sums, _ := parseListing(listed)
 	for _, s := range sums {
-		if _, ok := want[s.name]; !ok {
+		if _, ok := want[s.name]; !ok && !shared.keeps(s.name) {
 			return report.Hint("name another folder, or give the specs of all lock files that are to share it with -f",
 				"%s holds copies that another %s names: %s", dir, LockName, s.name)
 		}
@@ -180,8 +181,9 @@ func refuseOthers(dir string, all []*specFolder, want map[string][]byte) error {
 	return nil
 }
 
-// writeVendor makes dir hold what is wanted. What stood there by an older listing and is no longer wanted goes.
-func writeVendor(dir string, want map[string][]byte) error {
+// writeVendor makes dir hold what is wanted. What stood there by an older listing and is no longer wanted goes, but for copies of
+// other lock files.
+func writeVendor(dir string, want map[string][]byte, shared *sharers) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return cause(err)
 	}
@@ -190,30 +192,40 @@ func writeVendor(dir string, want map[string][]byte) error {
 		return cause(err)
 	}
 	defer root.Close()
+	listed := map[string]string{} // sums by name
 	var names []string
 	for name := range want {
 		names = append(names, name)
+		listed[name] = hashOf(want[name])
 	}
 	slices.Sort(names)
 	if old, err := file.ReadIn(root, sumsName, maxLock); err == nil {
 		sums, _ := parseListing(old)
 		for _, s := range sums {
-			if _, ok := want[s.name]; !ok {
-				root.Remove(s.name)
-				root.Remove(filepath.Dir(s.name)) // when it is empty
+			if _, ok := want[s.name]; ok {
+				continue
 			}
+			if shared.keeps(s.name) && !hasFolder(want, s.name) {
+				listed[s.name] = s.sum
+				continue
+			}
+			root.Remove(s.name)
+			root.Remove(filepath.Dir(s.name)) // when it is empty
 		}
 	}
-	var listed []File
-	for _, name := range names {
-		listed = append(listed, File{Name: name, Content: want[name]})
+	var list []byte
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		list = fmt.Appendf(list, "%s  %s\n", listed[name], name)
 	}
 	sums := filepath.Join(dir, sumsName)
 	if _, err := root.Lstat(sumsName); errors.Is(err, fs.ErrNotExist) {
 		// by the listing a later run, or one at the same time, knows the folder for kopshook's, even when this one is killed
-		if err := file.Write(sums, listing(listed), 0o644); err != nil {
+		if err := file.Write(sums, list, 0o644); err != nil {
 			return cause(err)
 		}
+	}
+	if err := file.Write(filepath.Join(dir, sharersName), []byte(strings.Join(shared.names, "\n")+"\n"), 0o644); err != nil {
+		return cause(err)
 	}
 	for _, name := range names {
 		if old, err := file.ReadIn(root, name, int64(len(want[name]))); err == nil && hashOf(old) == hashOf(want[name]) {
@@ -227,7 +239,18 @@ func writeVendor(dir string, want map[string][]byte) error {
 			return cause(err)
 		}
 	}
-	return cause(file.Write(sums, listing(listed), 0o644))
+	return cause(file.Write(sums, list, 0o644))
+}
+
+// hasFolder says whether a copy's source is among those that are wanted: what else its folder holds is of an older content.
+func hasFolder(want map[string][]byte, name string) bool {
+	folder, _, _ := strings.Cut(name, "/")
+	for other := range want {
+		if strings.HasPrefix(other, folder+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 func relativeTo(base, dir string) (string, error) {

@@ -44,7 +44,7 @@ func TestVendor(t *testing.T) {
 		}
 		return names
 	}
-	if diff := cmp.Diff([]string{vendorName(x) + "/x.sh", vendorName(y) + "/y.sh", "SHA256SUMS"}, below()); diff != "" {
+	if diff := cmp.Diff([]string{vendorName(x) + "/x.sh", vendorName(y) + "/y.sh", "LOCKFILES", "SHA256SUMS"}, below()); diff != "" {
 		t.Error(diff)
 	}
 	lock, err := readLock(lockPath(spec))
@@ -78,7 +78,7 @@ func TestVendor(t *testing.T) {
 		if err := vendor(y); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{vendorName(y) + "/y.sh", "SHA256SUMS"}, below()); diff != "" {
+		if diff := cmp.Diff([]string{vendorName(y) + "/y.sh", "LOCKFILES", "SHA256SUMS"}, below()); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -1,0 +1,71 @@
+package source
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kopshook.dev/kopshook/internal/file"
+)
+
+// sharersName is the file in a vendor folder that lists the lock files whose copies lie there, one on a line, relative to the
+// folder: the specs of one folder say nothing of those of another one.
+const sharersName = "LOCKFILES"
+
+// sharers are the lock files that share a vendor folder.
+type sharers struct {
+	names []string        // as in sharersName, sorted
+	keep  map[string]bool // folders in dir of sources that are not to be vendored now, and that other lock files name
+}
+
+// sharersOf returns the lock files of all, and those that share dir with them by an earlier run and still do.
+func (l *Loader) sharersOf(dir string, all []*specFolder) (*sharers, error) {
+	s := &sharers{keep: map[string]bool{}}
+	for _, f := range all {
+		rel, err := relativeTo(dir, f.path)
+		if err != nil {
+			return nil, err
+		}
+		s.names = append(s.names, filepath.ToSlash(rel))
+	}
+	listed, err := file.Read(filepath.Join(dir, sharersName), maxLock)
+	if err != nil {
+		listed = nil // it is new
+	}
+	for name := range strings.Lines(string(listed)) {
+		name = strings.TrimSuffix(name, "\n")
+		if slices.Contains(s.names, name) {
+			continue
+		}
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		lock, err := l.lockFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if !isVendoredIn(dir, path, lock) {
+			continue // it is gone, or has a folder of its own by now
+		}
+		s.names = append(s.names, name)
+		for _, e := range lock.Sources {
+			s.keep[vendorName(e.Source)] = true
+		}
+	}
+	slices.Sort(s.names)
+	return s, nil
+}
+
+// keeps says whether a copy, by its path in the vendor folder, is another lock file's.
+func (s *sharers) keeps(name string) bool {
+	folder, _, _ := strings.Cut(name, "/")
+	return s.keep[folder]
+}
+
+// isVendoredIn says whether a lock file names dir as the folder of its copies.
+func isVendoredIn(dir, path string, lock *LockFile) bool {
+	v := vendorDir(path, lock)
+	if v == "" {
+		return false
+	}
+	rel, err := relativeTo(v, dir)
+	return err == nil && rel == "."
+}
