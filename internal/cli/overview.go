@@ -56,7 +56,7 @@ func printOverview(w io.Writer, out *plan.Output) {
 	var rows []explain.Row
 	for _, g := range out.Groups {
 		v := g.Brief.Verdict
-		r := explain.Row{Group: g.Label(), Outcome: outcome(g), Short: explain.ShortOutcome(v, len(g.Brief.Over) > 0), Bad: v.Bad(), Late: len(g.Brief.Over) > 0 && !v.Bad(), Waits: g.Brief.Kubelet.Short()}
+		r := explain.Row{Group: g.Label(), Outcome: outcome(g), Short: explain.ShortOutcome(v, len(g.Brief.Over) > 0), Bad: v.Bad(), Late: v.MayBeLate(len(g.Brief.Over) > 0), Waits: g.Brief.Kubelet.Short()}
 		if s := g.Brief.Size; s != nil && s.Limit.Bytes > 0 {
 			r.Size = fmt.Sprintf("%d %%", s.Percent())
 		}

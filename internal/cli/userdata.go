@@ -48,13 +48,16 @@ func checkUserData(c *cli.Context, groups []*plan.Group) (fine bool, err error) 
 	return fine, nil
 }
 
-// plainUserData takes off the base64 in which clouds keep user data and show it.
+// plainUserData takes off the base64 in which clouds keep user data and show it, and the gzip that cloud-init takes off.
 func plainUserData(data []byte) []byte {
 	if bytes.HasPrefix(data, []byte("#!")) || bytes.HasPrefix(data, []byte("Content-Type:")) {
 		return data
 	}
 	if plain, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(data)), "")); err == nil {
-		return plain
+		data = plain
+	}
+	if plain, err := cloudinit.Gunzip(string(data)); err == nil {
+		return []byte(plain)
 	}
 	return data
 }

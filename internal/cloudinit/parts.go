@@ -57,7 +57,7 @@ func IsNodeup(script []byte) bool {
 // bytes (cloudinit/user_data.py:380), as it stands in many a manifest.
 func IsUserData(data []byte) bool {
 	text := string(data)
-	if plain, err := gunzip(text); err == nil {
+	if plain, err := Gunzip(text); err == nil {
 		text = plain
 	}
 	if Sniff(text) != "" {

@@ -79,7 +79,7 @@ func isGzip(typ string) bool {
 // convert makes a message of user data (cloudinit/user_data.py:367, convert_string).
 func (r *reader) convert(data []byte) *message {
 	text := string(data)
-	if plain, err := gunzip(text); err == nil && plain != text {
+	if plain, err := Gunzip(text); err == nil && plain != text {
 		text = plain
 		r.data, r.spans = text, nil
 	}
@@ -112,7 +112,7 @@ func (r *reader) processPart(m *message) {
 	payload, ok := m.decoded(r.Version)
 	typ := declared
 	if isGzip(declared) {
-		plain, err := gunzip(payload)
+		plain, err := Gunzip(payload)
 		if err != nil || !utf8.ValidString(plain) {
 			r.fatal(m, "the part cannot be decompressed")
 		}

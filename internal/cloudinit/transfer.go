@@ -102,8 +102,8 @@ func isHexByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// gunzip is cloudinit/util.py:376, decomp_gzip: several members and zeros behind them are fine, nothing at all too.
-func gunzip(s string) (string, error) {
+// Gunzip is cloudinit/util.py:376, decomp_gzip: several members and zeros behind them are fine, nothing at all too.
+func Gunzip(s string) (string, error) {
 	r := bytes.NewReader([]byte(s))
 	var out bytes.Buffer
 	for r.Len() > 0 {

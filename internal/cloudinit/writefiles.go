@@ -291,7 +291,7 @@ func decode(c *pyyaml.Value, steps []string) (string, error) {
 				return "", fmt.Errorf("its content is not compressed by gzip")
 			}
 			var err error
-			if content, err = gunzip(content); err != nil {
+			if content, err = Gunzip(content); err != nil {
 				return "", fmt.Errorf("its content is not compressed by gzip: %v", err)
 			}
 		}

@@ -95,7 +95,7 @@ func ShortOutcome(v verdict.Verdict, late bool) string { return maybeLate(v.Labe
 func Sentence(v verdict.Verdict, late bool) string { return maybeLate(v.String(), v, late) }
 
 func maybeLate(s string, v verdict.Verdict, late bool) string {
-	if late && !v.Bad() {
+	if v.MayBeLate(late) {
 		return s + ", maybe too late"
 	}
 	return s

@@ -67,7 +67,7 @@ func (t *Timeline) took() (total time.Duration, any bool) {
 }
 
 // late says that somebody may give up on machines that would join.
-func (t *Timeline) late() bool { return len(t.Over) > 0 && !t.Verdict.Bad() }
+func (t *Timeline) late() bool { return t.Verdict.MayBeLate(len(t.Over) > 0) }
 
 // headline is what becomes of the machines, in a sentence.
 func (t *Timeline) headline() string { return Sentence(t.Verdict, len(t.Over) > 0) }

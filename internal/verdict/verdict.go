@@ -21,6 +21,7 @@ const (
 	Loses    Kind = "loses"       // they join, and not all of the user data arrives or runs
 	TooLarge Kind = "too-large"   // the cloud refuses the user data
 	Never    Kind = "never-joins" // none becomes a node
+	Other    Kind = "other"       // kops did not write the user data, so that nothing is known of a kubelet
 )
 
 // Verdict is what becomes of the machines of an instance group, and why. The zero value knows nothing: it is of user data
@@ -128,7 +129,7 @@ func OfOther(r *cloudinit.Result) Verdict {
 	if l := r.Fatal(); l != nil {
 		return Verdict{Kind: Never, Why: l.Why, Effect: lint.NothingRuns}
 	}
-	return Verdict{}
+	return Verdict{Kind: Other, Why: "there is no nodeup.sh, and so nothing is known of a kubelet"}
 }
 
 func (v *Verdict) blame(f *lint.Finding, before string) {
@@ -138,14 +139,17 @@ func (v *Verdict) blame(f *lint.Finding, before string) {
 	}
 }
 
+// MayBeLate says whether the machines join, and over, somebody may have given up on them before.
+func (v Verdict) MayBeLate(over bool) bool { return over && v.Kind == Joins }
+
 // WithLate is the verdict for programs: over says that hooks may take longer than somebody waits.
 func (v Verdict) WithLate(over bool) Verdict {
-	v.Late = over && !v.Bad()
+	v.Late = v.MayBeLate(over)
 	return v
 }
 
 // Bad says whether the machines do not join, or lack something.
-func (v Verdict) Bad() bool { return v.Kind != Joins && v.Kind != "" }
+func (v Verdict) Bad() bool { return v.Kind != Joins && v.Kind != Other && v.Kind != "" }
 
 // NoNode says whether no machine becomes a node.
 func (v Verdict) NoNode() bool { return v.Kind == Never || v.Kind == TooLarge }
@@ -163,7 +167,8 @@ func (v Verdict) NoWait() bool { return v.NoNode() || v.Idle() }
 // NoMachine says whether there is no machine at all: the cloud refuses its user data, or kops the whole group.
 func (v Verdict) NoMachine() bool { return v.Effect >= lint.TooLarge }
 
-// Label is the verdict in a few words: "never joins", "too large", "joins, but loses 2 things", "joins".
+// Label is the verdict in a few words: "never joins", "too large", "joins, but loses 2 things", "joins", "not of
+// kops".
 func (v Verdict) Label() string {
 	switch v.Kind {
 	case Never:
@@ -177,6 +182,8 @@ func (v Verdict) Label() string {
 		return v.joins() + v.loses()
 	case Joins:
 		return v.joins()
+	case Other:
+		return "not of kops"
 	}
 	return ""
 }
