@@ -28,7 +28,7 @@ func readInput(ctx context.Context, name string, stdin io.Reader) ([]byte, error
 			return nil, fileError(name, err)
 		}
 		if info.IsDir() {
-			return nil, report.Hint("name the files in it, or give a folder of hook specs with -f", "%s: is a directory", name)
+			return nil, report.Hint("name a file in it", "%s: is a directory", name)
 		}
 		if info.Mode()&(os.ModeDevice|os.ModeSocket) != 0 && info.Mode()&os.ModeCharDevice == 0 {
 			return nil, fmt.Errorf("%s: is not a regular file", name)

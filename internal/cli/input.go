@@ -24,6 +24,7 @@ type inputs struct {
 	around  []*clusterhooks.Doc // what kopshook exec runs: only the sources in them count here
 	classes []*nodeclass.Class
 	strict  bool
+	warned  int // warnings that were printed
 	stderr  io.Writer
 }
 
@@ -102,6 +103,9 @@ func readNamed(c *cli.Context, specs, args []string) (*inputs, error) {
 	var files []plan.File
 	for i, name := range names {
 		data, err := readInput(c.Context, name, c.App.Reader)
+		if info, statErr := os.Stat(name); statErr == nil && info.IsDir() {
+			err = report.Hint("name the files in it, or give a folder of hook specs with -f", "%s: is a directory", name)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -210,6 +214,11 @@ func (in *inputs) finish() error {
 }
 
 func (in *inputs) print(r *report.Report) error {
+	for _, f := range r.Findings {
+		if f.Severity == report.Warning {
+			in.warned++
+		}
+	}
 	err := report.Text(in.stderr, r.Findings, report.TextOptions{
 		Sources: in.Sources, Mask: source.Mask, Snippets: isTerminal(in.stderr), Color: colored(in.stderr)})
 	if err == nil && r.HasErrors() {

@@ -35,9 +35,13 @@ func summary(findings []report.Finding, in *inputs, out *plan.Output) string {
 	if n := count[report.Info]; n > 0 {
 		found = append(found, report.Thousands(n)+" info")
 	}
+	all := cmp.Or(strings.Join(found, ", "), "nothing found")
+	if in.warned > 0 {
+		all += fmt.Sprintf(", besides %s above that --strict makes an error,", report.Count(in.warned, "warning"))
+	}
 	hooks := 0
 	for _, d := range in.Specs {
 		hooks += len(d.HookNames())
 	}
-	return fmt.Sprintf("%s in %s and %s", cmp.Or(strings.Join(found, ", "), "nothing found"), report.Count(len(out.Groups), "instance group"), report.Count(hooks, "hook"))
+	return fmt.Sprintf("%s in %s and %s", all, report.Count(len(out.Groups), "instance group"), report.Count(hooks, "hook"))
 }

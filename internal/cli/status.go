@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"kopshook.dev/kopshook/internal/console"
 	"kopshook.dev/kopshook/internal/nodestatus"
 	"kopshook.dev/kopshook/internal/report"
 )
@@ -120,6 +121,10 @@ func statusFiles(args []string) ([]string, error) {
 		}
 	}
 	for _, name := range args {
+		if name == "-" {
+			add(name)
+			continue
+		}
 		info, err := os.Stat(name)
 		if os.IsNotExist(err) && name == nodestatus.Dir {
 			return nil, report.Hint("run it on a node, or name status files copied from one", "%s: no hook has run on this machine", name)
@@ -160,8 +165,11 @@ func readStatuses(c *cli.Context, files []string) ([]nodestatus.Status, error) {
 			continue
 		}
 		s, err := nodestatus.Parse(data)
+		if err != nil && console.Parse(data).Last() != nil {
+			err = report.Hint("give it with --console", "is a console, not a status file")
+		}
 		if err != nil {
-			in.Report.AddError(report.Position{File: name}, "", err)
+			in.Report.AddError(report.Position{File: display(name)}, "", err)
 			continue
 		}
 		list = append(list, s)

@@ -50,6 +50,13 @@ func Parse(data []byte) (Status, error) {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return Status{}, errors.New("not a status file, or cut off: it ends in the middle")
 		}
+		var typed *json.UnmarshalTypeError
+		switch {
+		case errors.As(err, &typed) && typed.Field == "":
+			return Status{}, fmt.Errorf("not a status file: it is of type %s, not object", typed.Value)
+		case errors.As(err, &typed):
+			return Status{}, fmt.Errorf("not a status file: %q is of type %s", typed.Field, typed.Value)
+		}
 		return Status{}, fmt.Errorf("not a status file: %w", err)
 	}
 	if d.More() {
