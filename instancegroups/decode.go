@@ -95,7 +95,7 @@ func (g *Group) decode() {
 		strict, _ := runtime.AsStrictDecodingError(err)
 		g.addStrictErrors(gvk.Version, strict.Errors())
 	case err != nil:
-		g.fail(g.decodeError(err))
+		g.fail(s.decodeError(g.object, "InstanceGroup", err))
 		return
 	}
 	ig, ok := obj.(*kops.InstanceGroup)
@@ -125,18 +125,22 @@ func (g *Group) decode() {
 	}
 }
 
-func (g *Group) decodeError(err error) *Error {
+// decodeError is what kops says of an object that it cannot decode, at the field.
+func (s *section) decodeError(o object, kind string, err error) *Error {
 	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return g.errorf(nil, "", "kops cannot read this InstanceGroup: %v", err)
+	if !errors.As(err, &wrong) || wrong.Field == "" {
+		return s.errorAt(s.locate(o.path), nil, "", "kops cannot read this %s: %v", kind, err)
 	}
 	remedy := ""
 	got := jsonType(wrong.Value)
-	if wrong.Type.Kind() == reflect.String && got != "a list" && got != "a mapping" {
+	switch {
+	case wrong.Type.Kind() == reflect.String && got != "a list" && got != "a mapping":
 		remedy = "put it in quotes"
+	case kind == "Cluster":
+		remedy = "the versions of kops' API have different fields: compare apiVersion with what kops get cluster prints"
 	}
 	path := splitPath(wrong.Field)
-	return g.errorf(path, remedy, "kops cannot read %s: it must be %s, not %s", wrong.Field, yamlType(wrong.Type), got)
+	return s.errorAt(s.locate(append(slices.Clone(o.path), path...)), path, remedy, "kops cannot read %s: it must be %s, not %s", wrong.Field, yamlType(wrong.Type), got)
 }
 
 // yamlType is a Go type in the words of YAML.

@@ -164,7 +164,7 @@ func (s *section) addObject(d Document, o object) []*Group {
 	case "Cluster":
 		c, err := decodeCluster(s.source(o))
 		if err != nil {
-			s.fail(s.errorAt(s.locate(o.path), nil, "", "kops cannot read this Cluster: %v", err))
+			s.fail(s.decodeError(o, "Cluster", err))
 			return nil
 		}
 		c.Line = d.Line

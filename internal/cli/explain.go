@@ -78,7 +78,7 @@ func explainAction(c *cli.Context) error {
 
 // explainUserData explains a message.
 func explainUserData(c *cli.Context, opts cloudinit.Options) ([]explain.Input, error) {
-	if c.Args().Len() > 0 || len(specNames(c)) > 0 {
+	if c.Args().Len() > 0 || c.IsSet("file") {
 		return nil, report.Hint("give one of them", "--user-data goes neither with manifests nor with hook specs")
 	}
 	name := c.String("user-data")

@@ -18,7 +18,7 @@ import (
 type File struct {
 	Name      string // as the user gave it; standard input is "-"
 	Data      []byte
-	SpecsOnly bool // it may hold nothing but specs
+	SpecsOnly bool // nothing but its specs is read
 }
 
 // Input is what files hold, each document told by its kind.
@@ -77,7 +77,9 @@ func (in *Input) add(f File) {
 	case f.SpecsOnly && specs == 0 && !reported:
 		in.Report.Errorf(pos, "", fmt.Sprintf("a hook spec begins with apiVersion: %s and kind: %s", hookspec.APIVersion, hookspec.Kind),
 			"holds no hook spec")
-	case f.SpecsOnly, reported:
+	case f.SpecsOnly:
+		in.tellOfGroups(f)
+	case reported:
 	case specs > 0 && !bytes.Contains(f.Data, []byte("InstanceGroup\n")) && !bytes.Contains(f.Data, []byte("kops")):
 	default:
 		if n, ok := in.AddManifest(f.Name, f.Data); ok && n+specs == 0 {
@@ -85,6 +87,21 @@ func (in *Input) add(f File) {
 				"holds neither instance groups nor hook specs")
 		}
 	}
+}
+
+// tellOfGroups says that instance groups beside specs are not looked at. It is no mistake: kops edit ig brings one group, and its
+// specs may stand in the file of the whole cluster.
+func (in *Input) tellOfGroups(f File) {
+	if !bytes.Contains(f.Data, []byte("InstanceGroup\n")) {
+		return
+	}
+	manifest, err := instancegroups.Parse(f.Name, f.Data)
+	if err != nil || len(manifest.Groups()) == 0 {
+		return
+	}
+	first := manifest.Groups()[0]
+	in.Report.Add(report.Finding{Severity: report.Info, Position: report.Position{File: f.Name, Line: first.Line},
+		Message: fmt.Sprintf("instance group %q is not read: -f takes the hook specs of a file alone", first.Name), Remedy: "name the file without -f"})
 }
 
 // addSpecs reads hook specs, and documents of other kinds of ours, and returns how many there are.
