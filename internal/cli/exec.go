@@ -200,11 +200,16 @@ func splitExec(named, args []string) (specs, command []string, err error) {
 func readClusterHooks(c *cli.Context, names []string) (docs []*clusterhooks.Doc, read map[string][]byte, err error) {
 	in := newInputs(false, c.App.ErrWriter)
 	var errs []error
+	var all []string
 	for _, arg := range names {
 		files, err := specFiles(arg)
 		if err != nil {
 			errs = append(errs, err)
 			continue
+		}
+		all = append(all, files...)
+		if err := refuseTwice(all, "name it once, also where it lies in a folder that is named"); err != nil {
+			return nil, nil, err
 		}
 		// a folder may hold other files too, but nothing at all would be kops without the hooks that somebody counts on
 		known, said := len(docs), len(in.Report.Findings)+len(errs)

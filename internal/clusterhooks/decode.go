@@ -340,11 +340,7 @@ func CheckNames(docs []*Doc, r *report.Report) {
 	check := func(d *Doc, name, path string) {
 		pos := d.Pos(path)
 		if other, ok := first[name]; ok && name != "" {
-			remedy := "choose another name"
-			if other == pos {
-				remedy = "give the file once"
-			}
-			r.Errorf(pos, path, remedy, "%q is there twice, first at %s", name, other)
+			r.Errorf(pos, path, "choose another name", "%q is there twice, first at %s", name, other)
 			return
 		}
 		first[name] = pos

@@ -33,6 +33,9 @@ func (p *pass) checkWarmPool() {
 
 // beforeNodeup names what a machine does before nodeup, "" when it is nothing of the user's.
 func (p *pass) beforeNodeup(wait waits.Wait) string {
+	if wait.Slowest != nil && wait.Slowest.Fetches() {
+		return "reading the hooks from their bucket"
+	}
 	if wait.Slowest != nil {
 		return fmt.Sprintf("hook %q", wait.Slowest.Name)
 	}
