@@ -103,10 +103,10 @@ func readNamed(c *cli.Context, specs, args []string) (*inputs, error) {
 	var files []plan.File
 	for i, name := range names {
 		data, err := readInput(c.Context, name, c.App.Reader)
-		if info, statErr := os.Stat(name); statErr == nil && info.IsDir() {
-			err = report.Hint("name the files in it, or give a folder of hook specs with -f", "%s: is a directory", name)
-		}
 		if err != nil {
+			if info, statErr := os.Stat(name); statErr == nil && info.IsDir() {
+				err = report.Hint("name the files in it, or give a folder of hook specs with -f", "%s: is a directory", name)
+			}
 			errs = append(errs, err)
 			continue
 		}

@@ -92,7 +92,7 @@ func (in *Input) add(f File) {
 // tellOfGroups says that instance groups beside specs are not looked at. It is no mistake: kops edit ig brings one group, and its
 // specs may stand in the file of the whole cluster.
 func (in *Input) tellOfGroups(f File) {
-	if !bytes.Contains(f.Data, []byte("InstanceGroup\n")) {
+	if !bytes.Contains(f.Data, []byte("kops.k8s.io/v1")) && !bytes.Contains(f.Data, []byte("kops/v1")) { // apiVersions of kops
 		return
 	}
 	manifest, err := instancegroups.Parse(f.Name, f.Data)
