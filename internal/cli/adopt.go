@@ -95,7 +95,7 @@ func adoptAction(c *cli.Context) error {
 	if err := in.needManifests("adopt"); err != nil {
 		return err
 	}
-	if err := in.reportHasPlace(c.String("report"), output, c.String("image-config")); err != nil {
+	if err := in.adoptionReportHasPlace(c, output); err != nil {
 		return err
 	}
 	groups, err := in.adoptable(c, opts, edited)
@@ -144,11 +144,7 @@ func adoptAction(c *cli.Context) error {
 func (in *inputs) adoptable(c *cli.Context, opts cloudinit.Options, edited bool) ([]*adoption, error) {
 	var planned []*plan.Group
 	if !in.Report.HasErrors() {
-		loader := newLoader(c)
-		if name := c.String("report"); name != "" && name != "-" {
-			loader.Outputs = []string{name}
-		}
-		planned = plan.Make(c.Context, in.Specs, in.Manifests, loader, &in.Report)
+		planned = plan.Make(c.Context, in.Specs, in.Manifests, newLoader(c), &in.Report)
 	}
 	if err := c.Context.Err(); err != nil {
 		return nil, err

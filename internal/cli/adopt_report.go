@@ -4,12 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -156,34 +155,62 @@ func writeAdoptionReport(c *cli.Context, groups []*adoption) (takeBack func(), e
 	if err := printJSON(&b, list); err != nil {
 		return nil, err
 	}
-	before, err := os.ReadFile(name)
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return takeBack, writeInto(name, b.String())
+	}
+	path := file.Real(name) // a link stays
+	before, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fileError(name, err)
 	}
 	isNew := err != nil
-	if err := file.Write(name, []byte(b.String()), 0o666); err != nil {
+	if err := file.Write(path, []byte(b.String()), 0o666); err != nil {
 		return nil, fileError(name, err)
 	}
 	return func() {
 		if isNew {
-			os.Remove(name)
+			os.Remove(path)
 		} else {
-			file.Write(name, before, 0o666)
+			file.Write(path, before, 0o666)
 		}
 	}, nil
 }
 
-// reportHasPlace refuses a report in the place of what is read, or of the spec.
-func (in *inputs) reportHasPlace(name, output, imageConfig string) error {
+// writeInto writes into what is no regular file: a pipe, a terminal, /dev/null. A FIFO that nobody reads is an error: the open does not
+// wait for a reader.
+func writeInto(name, text string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, syscall.ENXIO):
+		return report.Hint("start its reader first", "%s: nobody reads it", name)
+	case err != nil:
+		return fileError(name, err)
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fileError(name, err)
+	}
+	return nil
+}
+
+// adoptionReportHasPlace refuses a report in the place of what is read, or of the spec.
+func (in *inputs) adoptionReportHasPlace(c *cli.Context, output string) error {
+	name := c.String("report")
 	if name == "" || name == "-" {
 		return nil
 	}
-	if filepath.Clean(name) == filepath.Clean(output) {
+	if output != "" && output != "-" && file.Same(name, output) {
 		return report.Hint("give the report a file of its own", "--report: %s is the file of the spec", display(name))
 	}
-	read := maps.Clone(in.Sources)
-	if imageConfig != "" {
-		read[imageConfig] = nil
+	var also []string
+	if image := c.String("image-config"); image != "" {
+		also = append(also, image)
 	}
-	return reportHasPlace(name, read)
+	for _, base := range c.StringSlice("base") {
+		if _, of, named := strings.Cut(base, "="); named {
+			base = of
+		}
+		also = append(also, base)
+	}
+	return in.reportsHavePlace([]string{name}, also...)
 }

@@ -66,14 +66,12 @@ func execAction(c *cli.Context) error {
 	if err := checkExecOptions(c); err != nil {
 		return err
 	}
-	docs, read, err := readClusterHooks(c, specs)
+	in, err := readClusterHooks(c, specs)
 	if err != nil {
 		return err
 	}
-	for _, name := range c.StringSlice("report") {
-		if err := reportHasPlace(name, read); err != nil {
-			return err
-		}
+	if err := in.reportsHavePlace(c.StringSlice("report")); err != nil {
+		return err
 	}
 	workDir, err := workDirOf(c)
 	if err != nil {
@@ -99,20 +97,14 @@ func execAction(c *cli.Context) error {
 		stdout = w.w // the file itself: it may be the terminal that kops is to have
 	}
 	loader := newLoader(c)
-	loader.Outputs = c.StringSlice("report")
 	result, err := clusterhooks.Run(context.WithoutCancel(c.Context), clusterhooks.Options{
-		Docs: docs, Command: command, Operation: c.String("operation"), Cluster: c.String("cluster"),
+		Docs: in.around, Command: command, Operation: c.String("operation"), Cluster: c.String("cluster"),
 		Load: func(ctx context.Context, d *clusterhooks.Doc, name string) ([]clusterhooks.Script, error) {
 			return loadScripts(ctx, loader, d, name)
 		},
 		ReadFile: func(ctx context.Context, d *clusterhooks.Doc, name string) ([]byte, error) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(specDir(d.File), name)
-			}
-			for _, r := range reports {
-				if err := reportHasPlace(r.name, map[string][]byte{name: nil}); err != nil {
-					return nil, err
-				}
 			}
 			return readInput(ctx, name, nil)
 		},
@@ -196,8 +188,8 @@ func splitExec(named, args []string) (specs, command []string, err error) {
 	return specs, command, nil
 }
 
-// readClusterHooks reads and checks all specs; read are the files. It fails after printing what is wrong.
-func readClusterHooks(c *cli.Context, names []string) (docs []*clusterhooks.Doc, read map[string][]byte, err error) {
+// readClusterHooks reads and checks all specs. It fails after printing what is wrong.
+func readClusterHooks(c *cli.Context, names []string) (*inputs, error) {
 	in := newInputs(false, c.App.ErrWriter)
 	var errs []error
 	var all []string
@@ -209,10 +201,10 @@ func readClusterHooks(c *cli.Context, names []string) (docs []*clusterhooks.Doc,
 		}
 		all = append(all, files...)
 		if err := refuseTwice(all, "name it once, also where it lies in a folder that is named"); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		// a folder may hold other files too, but nothing at all would be kops without the hooks that somebody counts on
-		known, said := len(docs), len(in.Report.Findings)+len(errs)
+		known, said := len(in.around), len(in.Report.Findings)+len(errs)
 		for _, name := range files {
 			data, err := readInput(c.Context, name, c.App.Reader)
 			if err != nil {
@@ -220,20 +212,20 @@ func readClusterHooks(c *cli.Context, names []string) (docs []*clusterhooks.Doc,
 				continue
 			}
 			in.Sources[name] = data
-			docs = append(docs, clusterhooks.Decode(name, data, &in.Report)...)
+			in.around = append(in.around, clusterhooks.Decode(name, data, &in.Report)...)
 		}
-		if len(docs) == known && len(in.Report.Findings)+len(errs) == said {
+		if len(in.around) == known && len(in.Report.Findings)+len(errs) == said {
 			in.Report.Errorf(report.Position{File: arg}, "",
 				fmt.Sprintf("such a document begins with apiVersion: %s and kind: %s, or is an ExtensionConfig of Cluster API", hookspec.APIVersion, clusterhooks.Kind),
 				"holds no cluster hooks")
 		}
 	}
-	clusterhooks.CheckNames(docs, &in.Report)
+	clusterhooks.CheckNames(in.around, &in.Report)
 	if len(errs) > 0 {
 		in.finish()
-		return nil, nil, errors.Join(errs...)
+		return nil, errors.Join(errs...)
 	}
-	return docs, in.Sources, in.finish()
+	return in, in.finish()
 }
 
 func loadScripts(ctx context.Context, loader *source.Loader, d *clusterhooks.Doc, name string) ([]clusterhooks.Script, error) {

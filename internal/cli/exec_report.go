@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kopshook.dev/kopshook/internal/clusterhooks"
+	"kopshook.dev/kopshook/internal/file"
 	"kopshook.dev/kopshook/internal/report"
 )
 
@@ -16,21 +17,7 @@ import (
 type execReport struct {
 	name string
 	file *os.File
-	made bool // it was not there before
-}
-
-// reportHasPlace refuses a report in the place of a file that is read.
-func reportHasPlace(name string, read map[string][]byte) error {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil // there is nothing to lose
-	}
-	for other := range read {
-		if i, err := os.Stat(other); err == nil && os.SameFile(info, i) {
-			return report.Hint("give the report a file of its own", "--report: %s is read here", name)
-		}
-	}
-	return nil
+	made string // where it lies, when it was not there before
 }
 
 // openReports opens all files of --report, or none. What they hold stays until writeReports.
@@ -45,7 +32,10 @@ func openReports(names []string) (reports []*execReport, err error) {
 			return reports, report.Hint("give the report a file", "--report -: standard output is for kops")
 		}
 		info, err := os.Stat(name)
-		r := &execReport{name: name, made: errors.Is(err, fs.ErrNotExist)}
+		r := &execReport{name: name}
+		if errors.Is(err, fs.ErrNotExist) {
+			r.made = file.Real(name) // a link to it stays
+		}
 		for _, other := range reports {
 			if i, err := other.file.Stat(); err == nil && info != nil && i.Mode().IsRegular() && os.SameFile(info, i) {
 				return reports, report.Hint("give each report a file of its own", "--report: %s is given twice", name)
@@ -63,8 +53,8 @@ func openReports(names []string) (reports []*execReport, err error) {
 func discardReports(reports []*execReport) {
 	for _, r := range reports {
 		r.file.Close()
-		if r.made {
-			os.Remove(r.name)
+		if r.made != "" {
+			os.Remove(r.made)
 		}
 	}
 }

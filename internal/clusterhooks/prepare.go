@@ -218,19 +218,14 @@ func (r *runner) newClient(ctx context.Context, d *Doc, e *Extension, found *rep
 	if config.CASecret != "" {
 		files.ca = nil // the Secret may be newer
 	}
-	for _, f := range []struct {
-		field, name string
-		into        *[]byte
-	}{{"caFile", config.CAFile, &files.ca}, {"certFile", config.CertFile, &files.cert}, {"keyFile", config.KeyFile, &files.key}} {
-		if f.name == "" {
-			continue
-		}
-		data, err := r.ReadFile(ctx, d, f.name)
+	into := map[string]*[]byte{"caFile": &files.ca, "certFile": &files.cert, "keyFile": &files.key}
+	for _, f := range e.files() {
+		data, err := r.ReadFile(ctx, d, f.Name)
 		if err != nil {
-			found.AddError(d.Pos(base+"."+f.field), base+"."+f.field, err)
+			found.AddError(d.Pos(f.Path), f.Path, err)
 			return nil
 		}
-		*f.into = data
+		*into[f.field] = data
 	}
 	address := config.URL
 	if config.Service != nil {

@@ -174,6 +174,35 @@ type ClientConfig struct {
 	ServerName string // that the certificate must be for, where it is not the URL's host
 }
 
+// NamedFile is a file that a document names, relative to the document's folder.
+type NamedFile struct {
+	Path string // of the field, for Pos
+	Name string
+
+	field string
+}
+
+// Files are the files of all extensions, those that are off included. Scripts are no such files: their hooks have a source.
+func (d *Doc) Files() []NamedFile {
+	var all []NamedFile
+	for i := range d.Extensions {
+		all = append(all, d.Extensions[i].files()...)
+	}
+	return all
+}
+
+func (e *Extension) files() []NamedFile {
+	var all []NamedFile
+	c := &e.ClientConfig
+	for _, f := range []NamedFile{{field: "caFile", Name: c.CAFile}, {field: "certFile", Name: c.CertFile}, {field: "keyFile", Name: c.KeyFile}} {
+		if f.Name != "" {
+			f.Path = e.path + ".clientConfig." + f.field
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
 // Service is a Service behind which a server is.
 type Service struct {
 	Namespace, Name, Path string

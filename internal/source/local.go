@@ -18,7 +18,7 @@ import (
 // spec's folder or one of AllowPaths; it is opened through an os.Root of that folder, so that a link that changes
 // meanwhile leads nowhere else.
 func (l *Loader) local(ref Ref) ([]File, error) {
-	r := localReader{base: specDir(ref.SpecFile), allow: l.AllowPaths, outputs: l.Outputs, left: newCollector(l.limits.Bytes)}
+	r := localReader{base: specDir(ref.SpecFile), allow: l.AllowPaths, left: newCollector(l.limits.Bytes)}
 	name := filepath.FromSlash(ref.Source)
 	if name == "" || strings.ContainsRune(name, 0) {
 		return nil, report.Hint("name a file or folder", "source %q is no path", ref.Source)
@@ -42,11 +42,6 @@ func (l *Loader) local(ref Ref) ([]File, error) {
 	}
 	if !ref.Dir {
 		return nil, notOneFile(ref.Source)
-	}
-	for _, output := range l.Outputs { // what a command writes there would be a script of the next one
-		if parent, err := os.Stat(filepath.Dir(output)); err == nil && os.SameFile(parent, info) {
-			return nil, isWritten(ref.Source+"/"+filepath.Base(output), output)
-		}
 	}
 	entries, err := readDir(root, rel, l.limits.Entries)
 	if err != nil {
@@ -78,10 +73,9 @@ func (l *Loader) local(ref Ref) ([]File, error) {
 
 // localReader reads files inside base and allow, together at most what left takes.
 type localReader struct {
-	base    string
-	allow   []string
-	outputs []string
-	left    *collector
+	base  string
+	allow []string
+	left  *collector
 }
 
 // entry reads one entry of a folder. A link to a folder is left out, as folders are.
@@ -154,29 +148,10 @@ func (r *localReader) read(root *os.Root, rel, shown string) (File, error) {
 	if !info.Mode().IsRegular() {
 		return File{}, notRegular(shown, info.Mode())
 	}
-	if output := sameFile(info, r.outputs); output != "" {
-		return File{}, isWritten(shown, output)
-	}
 	if err := r.left.read(shown, f); err != nil {
 		return File{}, report.Hint(report.Remedy(err), "source %q: %w", shown, err)
 	}
 	return File{Content: r.left.contents[shown]}, nil
-}
-
-// sameFile returns the name of the file among names that info describes, "" when there is none.
-func sameFile(info fs.FileInfo, names []string) string {
-	i := slices.IndexFunc(names, func(name string) bool {
-		other, err := os.Stat(name)
-		return err == nil && os.SameFile(info, other)
-	})
-	if i < 0 {
-		return ""
-	}
-	return names[i]
-}
-
-func isWritten(shown, output string) error {
-	return report.Hint("write to a file that is not read, in another folder than hooks are in", "source %q: this command is to write %s", shown, output)
 }
 
 // readDir returns the entries of a folder, sorted by name, at most limit.

@@ -68,10 +68,6 @@ func (l *Loader) lockFile(path string) (*LockFile, error) {
 	}
 	l.mu.Unlock()
 	s.once.Do(func() {
-		if info, err := os.Stat(path); err == nil && sameFile(info, l.Outputs) != "" {
-			s.err = report.Hint("write to a file that is not read", "%s: this command is to write it, and it is the lock file", path)
-			return
-		}
 		s.file, s.err = readLock(path)
 	})
 	return s.file, s.err

@@ -72,7 +72,6 @@ func orDefault[T comparable](v, def T) T {
 // called from several goroutines at once.
 type Loader struct {
 	AllowPaths []string     // folders outside a spec's own that local sources may lie in
-	Outputs    []string     // files that the command writes later: no local source and no lock file is one of them
 	CacheDir   string       // default: the folder kopshook in os.UserCacheDir; without either nothing is cached
 	Offline    bool         // fetch nothing: vendor folder and cache only
 	Online     string       // how the user lifts Offline; default "run it once without --offline"

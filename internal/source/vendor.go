@@ -125,7 +125,7 @@ func (l *Loader) Vendor(ctx context.Context, refs []Ref, dir string) ([]Change, 
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	shared, err := l.sharersOf(dir, all)
+	shared, err := l.sharersOf(dir, all, pins)
 	if err != nil {
 		return nil, err
 	}
@@ -161,10 +161,10 @@ func ownFolder(dir string) error {
 	return nil
 }
 
-// refuseOthers refuses a folder that none of the lock files names, with copies of sources that no lock file has of which is known that
-// it shares the folder: it is another one's, and these copies would go.
+// refuseOthers refuses a folder with copies of sources that no lock file has of which is known that it shares the folder: they would go,
+// and may be another one's. Where the folder lists its lock files, and is that of one of these, such copies are of what was locked once.
 func refuseOthers(dir string, all []*specFolder, want map[string][]byte, shared *sharers) error {
-	if slices.ContainsFunc(all, func(f *specFolder) bool { return isVendoredIn(dir, f.path, f.lock) }) {
+	if shared.known && slices.ContainsFunc(all, func(f *specFolder) bool { return isVendoredIn(dir, f.path, f.lock) }) {
 		return nil
 	}
 	listed, err := file.Read(filepath.Join(dir, sumsName), maxLock)
@@ -174,8 +174,8 @@ func refuseOthers(dir string, all []*specFolder, want map[string][]byte, shared 
 	sums, _ := parseListing(listed)
 	for _, s := range sums {
 		if _, ok := want[s.name]; !ok && !shared.keeps(s.name) {
-			return report.Hint("name another folder, or give the specs of all lock files that are to share it with -f",
-				"%s holds copies that another %s names: %s", dir, LockName, s.name)
+			return report.Hint("name another folder, or give the specs of all lock files that are to share it with -f; if there is no other, remove the folder first",
+				"%s holds copies that another %s may name: %s", dir, LockName, s.name)
 		}
 	}
 	return nil
@@ -199,8 +199,9 @@ func writeVendor(dir string, want map[string][]byte, shared *sharers) error {
 		listed[name] = hashOf(want[name])
 	}
 	slices.Sort(names)
-	if old, err := file.ReadIn(root, sumsName, maxLock); err == nil {
-		sums, _ := parseListing(old)
+	var old []string
+	if data, err := file.ReadIn(root, sumsName, maxLock); err == nil {
+		sums, _ := parseListing(data)
 		for _, s := range sums {
 			if _, ok := want[s.name]; ok {
 				continue
@@ -209,8 +210,7 @@ func writeVendor(dir string, want map[string][]byte, shared *sharers) error {
 				listed[s.name] = s.sum
 				continue
 			}
-			root.Remove(s.name)
-			root.Remove(filepath.Dir(s.name)) // when it is empty
+			old = append(old, s.name)
 		}
 	}
 	var list []byte
@@ -226,6 +226,10 @@ func writeVendor(dir string, want map[string][]byte, shared *sharers) error {
 	}
 	if err := file.Write(filepath.Join(dir, sharersName), []byte(strings.Join(shared.names, "\n")+"\n"), 0o644); err != nil {
 		return cause(err)
+	}
+	for _, name := range old {
+		root.Remove(name)
+		root.Remove(filepath.Dir(name)) // when it is empty
 	}
 	for _, name := range names {
 		if old, err := file.ReadIn(root, name, int64(len(want[name]))); err == nil && hashOf(old) == hashOf(want[name]) {

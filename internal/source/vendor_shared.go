@@ -1,6 +1,8 @@
 package source
 
 import (
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,12 +16,15 @@ const sharersName = "LOCKFILES"
 
 // sharers are the lock files that share a vendor folder.
 type sharers struct {
+	known bool            // the folder has such a list
 	names []string        // as in sharersName, sorted
 	keep  map[string]bool // folders in dir of sources that are not to be vendored now, and that other lock files name
 }
 
 // sharersOf returns the lock files of all, and those that share dir with them by an earlier run and still do.
-func (l *Loader) sharersOf(dir string, all []*specFolder) (*sharers, error) {
+//
+// One that pins a source of pins to other bytes is an error: the copies are of one of the two.
+func (l *Loader) sharersOf(dir string, all []*specFolder, pins map[string]*Entry) (*sharers, error) {
 	s := &sharers{keep: map[string]bool{}}
 	for _, f := range all {
 		rel, err := relativeTo(dir, f.path)
@@ -29,11 +34,15 @@ func (l *Loader) sharersOf(dir string, all []*specFolder) (*sharers, error) {
 		s.names = append(s.names, filepath.ToSlash(rel))
 	}
 	listed, err := file.Read(filepath.Join(dir, sharersName), maxLock)
-	if err != nil {
-		listed = nil // it is new
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, cause(err)
 	}
 	for name := range strings.Lines(string(listed)) {
-		name = strings.TrimSuffix(name, "\n")
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		s.known = true
 		if slices.Contains(s.names, name) {
 			continue
 		}
@@ -46,7 +55,13 @@ func (l *Loader) sharersOf(dir string, all []*specFolder) (*sharers, error) {
 			continue // it is gone, or has a folder of its own by now
 		}
 		s.names = append(s.names, name)
-		for _, e := range lock.Sources {
+		for i := range lock.Sources {
+			e := &lock.Sources[i]
+			if pins[e.Source] != nil {
+				if err := l.agree(e, path); err != nil {
+					return nil, err
+				}
+			}
 			s.keep[vendorName(e.Source)] = true
 		}
 	}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"kopshook.dev/kopshook/internal/file"
+	"kopshook.dev/kopshook/internal/report"
+	"kopshook.dev/kopshook/internal/source"
+)
+
+// reportsHavePlace refuses reports in the place of what is read: of the specs and manifests, of also, and of all that the specs name,
+// whether this run reads it or not. It fails after printing what is wrong.
+func (in *inputs) reportsHavePlace(reports []string, also ...string) error {
+	if len(reports) == 0 {
+		return nil
+	}
+	for name := range in.Sources {
+		also = append(also, name)
+	}
+	for _, r := range reports {
+		for _, name := range also {
+			if err := takesPlace(r, name); err != nil {
+				return err
+			}
+		}
+	}
+	sources := in.namedSources()
+	err := source.CheckOutputs(refs(sources), reports)
+	found := err != nil
+	for _, d := range in.around {
+		for _, f := range d.Files() {
+			name := f.Name
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(specDir(d.File), name)
+			}
+			for _, r := range reports {
+				if err := takesPlace(r, name); err != nil {
+					in.Report.AddError(d.Pos(f.Path), f.Path, err)
+					found = true
+				}
+			}
+		}
+	}
+	if !found {
+		return nil
+	}
+	return in.addSourceErrors(sources, err)
+}
+
+func takesPlace(name, of string) error {
+	if of != "-" && file.Same(name, of) {
+		return report.Hint("give the report a file of its own", "--report: %s is read here", name)
+	}
+	return nil
+}
