@@ -3,6 +3,7 @@ package generator
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,10 +125,11 @@ func IsPart(name string) bool {
 	if _, ok := installed[name]; ok || name == gateName || name == archiveName {
 		return true
 	}
-	nnn, _, ok := HookOfPart(name)
-	n, err := strconv.Atoi(nnn)
-	return ok && len(nnn) == 3 && err == nil && n >= 0
+	return hookPart.MatchString(name)
 }
+
+// hookPart is a hook's part: 500 + its weight, of -400 to 499, and its name, which is a DNS label.
+var hookPart = regexp.MustCompile(`^kopshook-[1-9][0-9]{2}-[a-z0-9]([-a-z0-9]*[a-z0-9])?\.yaml$`)
 
 // HookOfPart returns the hook that a part is made of, and 500 + its weight: those parts are called kopshook-NNN-NAME.yaml.
 func HookOfPart(part string) (nnn, hook string, ok bool) {

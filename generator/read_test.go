@@ -251,6 +251,8 @@ func TestNamesOfPartsAreThoseThatGenerateGives(t *testing.T) {
 	for part, want := range map[string]bool{
 		"kopshook-000-gate.sh": true, "kopshook-001-runtime.sh": true, "kopshook-003-cloud.sh": true, "kopshook-005-archive.sh": true, "kopshook-500-x.yaml": true,
 		"kopshook-agent.sh": false, "kopshook-50-x.yaml": false, "kopshook--50-x.yaml": false, "kopshook-abc-x.yaml": false, "kopshook-000-agent.sh": false, "kopshook-": false,
+		"kopshook-100-x.yaml": true, "kopshook-999-a-1.yaml": true, "kopshook-000-gate.yaml": false, "kopshook-999-.yaml": false, "kopshook-+50-x.yaml": false,
+		"kopshook-500-A_b.yaml": false, "kopshook-500-x-.yaml": false, "kopshook-500-x.yaml.yaml": false, "kopshook-500-x.yaml\n": false,
 	} {
 		if got := IsPart(part); got != want {
 			t.Errorf("%q: %v, want %v", part, got, want)

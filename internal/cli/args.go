@@ -80,8 +80,8 @@ func checkOptions(app *cli.App, args []string) error {
 		return nil
 	}
 	cmd := app.Command(args[1])
-	if cmd == nil || cmd.SkipFlagParsing || len(cmd.Subcommands) > 0 {
-		return nil
+	if cmd == nil || cmd.SkipFlagParsing || len(cmd.Subcommands) > 0 || cmd.Name == "exec" && !slices.Contains(args, "--") {
+		return nil // exec says itself that there is no --: the options may be those of kops
 	}
 	var errs []error
 	given := map[string]bool{}

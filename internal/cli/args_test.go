@@ -65,8 +65,12 @@ func TestOptionsWithoutValueOrWithTwoAreRefused(t *testing.T) {
 					if repeats && strings.HasSuffix(want, "twice") {
 						want = ""
 					}
+					args := tt.args
+					if cmd.Name == "exec" {
+						args = append(args, "--", "kops")
+					}
 					got := ""
-					if err := checkOptions(app, optionsFirst(app, append([]string{"kopshook", cmd.Name}, tt.args...))); err != nil {
+					if err := checkOptions(app, optionsFirst(app, append([]string{"kopshook", cmd.Name}, args...))); err != nil {
 						got = err.Error()
 					}
 					if got != want {

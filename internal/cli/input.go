@@ -140,6 +140,7 @@ func refuseTwice(names []string, remedy string) error {
 
 // needManifests and needSpecs say what a command cannot do without.
 func (in *inputs) needManifests(command string) error {
+	in.TellOfGroups()
 	if len(in.Manifests) == 0 && !in.Report.HasErrors() {
 		return report.Hint("name kops manifests, or - for standard input; see kopshook "+command+" --help", "no instance groups given")
 	}

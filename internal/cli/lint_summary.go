@@ -37,7 +37,11 @@ func summary(findings []report.Finding, in *inputs, out *plan.Output) string {
 	}
 	all := cmp.Or(strings.Join(found, ", "), "nothing found")
 	if in.warned > 0 {
-		all += fmt.Sprintf(", besides %s above that --strict makes an error,", report.Count(in.warned, "warning"))
+		made := "errors"
+		if in.warned == 1 {
+			made = "an error"
+		}
+		all += fmt.Sprintf(", besides %s above that --strict makes %s,", report.Count(in.warned, "warning"), made)
 	}
 	hooks := 0
 	for _, d := range in.Specs {

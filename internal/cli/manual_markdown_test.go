@@ -13,7 +13,8 @@ func (m manual) markdown() string {
 This page is made from the program itself: ` + "`kopshook COMMAND --help`" + ` says the same. A
 [manual page](man/kopshook.1) holds it, too: ` + "`man -l docs/man/kopshook.1`" + `.
 
-- Options and files may be given in any order. ` + "`--`" + ` ends the options, ` + "`-`" + ` is standard input.
+- Options and files may be given in any order. ` + "`--`" + ` ends the options, ` + "`-`" + ` is standard input. An option that is not for a
+  list is given once, and no option has an empty value.
 - Each document of a file is told by its kind: hook specs and manifests may be given in any order, also in one file.
 - Results go to standard output, everything else to standard error. Nothing is printed to standard output when anything
   is wrong.

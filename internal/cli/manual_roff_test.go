@@ -12,7 +12,7 @@ func (m manual) roff() string {
 	b.WriteString(".TH KOPSHOOK 1 \"\" kopshook \"User Commands\"\n.nh\n.ad l\n.SH NAME\n" + roffText(m.name+" - "+m.usage) + ".SH SYNOPSIS\n")
 	b.WriteString(roffLines(m.synopsis) + ".SH DESCRIPTION\n")
 	roffPassages(&b, m.description)
-	b.WriteString(".PP\n" + roffText("Options and files may be given in any order; -- ends the options, and - is standard input. Each document of a "+
+	b.WriteString(".PP\n" + roffText("Options and files may be given in any order; -- ends the options, and - is standard input. An option that is not for a list is given once, and no option has an empty value. Each document of a "+
 		"file is told by its kind. Results go to standard output, everything else to standard error, and nothing to standard output when "+
 		"anything is wrong. Files are written all or none."))
 	b.WriteString(".SH OPTIONS OF SEVERAL COMMANDS\n")

@@ -18,8 +18,8 @@ func mergeCommand() *cli.Command {
 		Usage:     "merge hooks into instance groups",
 		UsageText: "kopshook merge [-f SPEC...] [-w] FILE... | -",
 		Description: `Prints the manifests with the hooks' user data merged into spec.additionalUserData; with -w, writes them in place,
-all or none. Nothing else in a manifest changes by a byte. Parts named kopshook-* are replaced, all others are kept:
-merging twice is merging once. On standard error it says what changes, by instance group and hook. --remove takes
+all or none. Nothing else in a manifest changes by a byte. The parts that hooks are made of, kopshook-*, are replaced, all
+others are kept: merging twice is merging once. On standard error it says what changes, by instance group and hook. --remove takes
 all hooks out of the manifests again.
 
 Examples:
@@ -28,7 +28,7 @@ Examples:
    kops get ig --name my.cluster -o yaml | kopshook merge -f hooks.yaml - | kops replace -f -`,
 		Flags: append(planFlags(), pruneFlag(),
 			&cli.BoolFlag{Name: "write", Aliases: []string{"w"}, Usage: "write the files in place instead of printing them"},
-			&cli.BoolFlag{Name: "remove", Usage: "remove all parts named kopshook-*; it takes no hook specs"},
+			&cli.BoolFlag{Name: "remove", Usage: "remove all parts that hooks are made of, kopshook-*; it takes no hook specs"},
 		),
 		Action: merge,
 	}

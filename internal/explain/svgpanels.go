@@ -2,10 +2,9 @@ package explain
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
-	"kopshook.dev/kopshook/instancegroups"
+	"kopshook.dev/kopshook/generator"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/report"
 	"kopshook.dev/kopshook/internal/waits"
@@ -142,7 +141,7 @@ func itemOwner(it budget.Item) Owner {
 	switch {
 	case it.Name == "nodeup.sh" && it.Hook == "":
 		return Kops
-	case it.Hook != "" || strings.HasPrefix(it.Name, instancegroups.Prefix):
+	case it.Hook != "" || generator.IsPart(it.Name):
 		return Kopshook
 	}
 	return Yours

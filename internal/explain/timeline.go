@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"kopshook.dev/kopshook/generator"
-	"kopshook.dev/kopshook/instancegroups"
 	"kopshook.dev/kopshook/internal/budget"
 	"kopshook.dev/kopshook/internal/cloudinit"
 	"kopshook.dev/kopshook/internal/cloudinit/pyyaml"
@@ -197,7 +196,7 @@ func newMaker(in Input) *maker {
 
 // ours says whether a part is kopshook's.
 func (m *maker) ours(at cloudinit.At) bool {
-	return at.Part >= 0 && at.Part < len(m.in.Parts) && strings.HasPrefix(m.in.Parts[at.Part].Name, instancegroups.Prefix)
+	return at.Part >= 0 && at.Part < len(m.in.Parts) && generator.IsPart(m.in.Parts[at.Part].Name)
 }
 
 func (m *maker) loss(l cloudinit.Loss) Loss {

@@ -29,7 +29,8 @@ type Input struct {
 	Sources   map[string][]byte // bytes by file name, for snippets
 	Report    report.Report     // what is wrong in them
 
-	texts map[string]*sourcemap.Text // see Text
+	texts     map[string]*sourcemap.Text // see Text
+	specsOnly []string                   // see TellOfGroups
 
 	// Other reads documents of further kinds and returns how many there are. It may be nil.
 	Other func(name string, data []byte, r *report.Report) int
@@ -78,7 +79,7 @@ func (in *Input) add(f File) {
 		in.Report.Errorf(pos, "", fmt.Sprintf("a hook spec begins with apiVersion: %s and kind: %s", hookspec.APIVersion, hookspec.Kind),
 			"holds no hook spec")
 	case f.SpecsOnly:
-		in.tellOfGroups(f)
+		in.specsOnly = append(in.specsOnly, f.Name)
 	case reported:
 	case specs > 0 && !bytes.Contains(f.Data, []byte("InstanceGroup\n")) && !bytes.Contains(f.Data, []byte("kops")):
 	default:
@@ -89,19 +90,26 @@ func (in *Input) add(f File) {
 	}
 }
 
-// tellOfGroups says that instance groups beside specs are not looked at. It is no mistake: kops edit ig brings one group, and its
-// specs may stand in the file of the whole cluster.
-func (in *Input) tellOfGroups(f File) {
-	if !bytes.Contains(f.Data, []byte("kops.k8s.io/v1")) && !bytes.Contains(f.Data, []byte("kops/v1")) { // apiVersions of kops
-		return
+// TellOfGroups says of files of which only specs are read that they hold instance groups, too. That is no mistake, but who gives
+// manifests beside them may believe that these are among them.
+func (in *Input) TellOfGroups() {
+	for _, name := range in.specsOnly {
+		data := in.Sources[name]
+		if !bytes.Contains(data, []byte("kops.k8s.io/v1")) && !bytes.Contains(data, []byte("kops/v1")) { // apiVersions of kops
+			continue
+		}
+		manifest, err := instancegroups.Parse(name, data)
+		if err != nil || len(manifest.Groups()) == 0 {
+			continue
+		}
+		groups := manifest.Groups()
+		what := fmt.Sprintf("instance group %q is not read", groups[0].Name)
+		if n := len(groups) - 1; n > 0 {
+			what = fmt.Sprintf("instance group %q and %d more of the file are not read", groups[0].Name, n)
+		}
+		in.Report.Add(report.Finding{Severity: report.Info, Position: report.Position{File: name, Line: groups[0].Line},
+			Message: what + ": of what -f and KOPSHOOK_FILES name, hook specs alone are", Remedy: "name the file without -f"})
 	}
-	manifest, err := instancegroups.Parse(f.Name, f.Data)
-	if err != nil || len(manifest.Groups()) == 0 {
-		return
-	}
-	first := manifest.Groups()[0]
-	in.Report.Add(report.Finding{Severity: report.Info, Position: report.Position{File: f.Name, Line: first.Line},
-		Message: fmt.Sprintf("instance group %q is not read: -f takes the hook specs of a file alone", first.Name), Remedy: "name the file without -f"})
 }
 
 // addSpecs reads hook specs, and documents of other kinds of ours, and returns how many there are.

@@ -21,7 +21,7 @@ const (
 	Loses    Kind = "loses"       // they join, and not all of the user data arrives or runs
 	TooLarge Kind = "too-large"   // the cloud refuses the user data
 	Never    Kind = "never-joins" // none becomes a node
-	Other    Kind = "other"       // kops did not write the user data, so that nothing is known of a kubelet
+	Other    Kind = "other"       // there is no nodeup.sh in the user data, so that nothing is known of a kubelet
 )
 
 // Verdict is what becomes of the machines of an instance group, and why. The zero value knows nothing: it is of user data
@@ -41,7 +41,7 @@ type Verdict struct {
 	Hook   string          `json:"-"`
 	At     report.Position `json:"-"`
 
-	bastion   bool
+	noKubelet bool   // a bastion, or no nodeup.sh
 	continues int    // of Hooks, those with onFailure: continue
 	unknown   int    // of Hooks, those of which nobody knows it: they lie in a bucket
 	unsure    string // when it may be too large: by how much
@@ -58,7 +58,7 @@ type Facts struct {
 
 // Of is the verdict over facts. What a comment in the user's file switches off is in none of the findings, and does not count.
 func Of(f Facts) Verdict {
-	v := Verdict{Kind: Joins, bastion: f.Role == "Bastion"}
+	v := Verdict{Kind: Joins, noKubelet: f.Role == "Bastion"}
 	worst := &lint.Finding{}
 	leftOut := slices.ContainsFunc(f.Findings, func(f lint.Finding) bool { return f.Effect == lint.LeftOut })
 	for i := range f.Findings {
@@ -66,7 +66,7 @@ func Of(f Facts) Verdict {
 		switch e := found.Effect; {
 		case leftOut && e != lint.LeftOut && e != lint.Refused: // what does not arrive does no harm, but kops reads it
 			continue
-		case v.bastion && (e == lint.HookFails || e == lint.KubeletFails):
+		case v.noKubelet && (e == lint.HookFails || e == lint.KubeletFails):
 			continue
 		}
 		if found.Effect == lint.Loses || found.Effect == lint.LeftOut {
@@ -124,12 +124,20 @@ func Of(f Facts) Verdict {
 	return v
 }
 
-// OfOther is the verdict over user data that kops did not write: nothing is known of it but what cloud-init does with it.
+// OfOther is the verdict over user data without nodeup.sh, as that of bastions and of machines that are not of kops: nothing is known of
+// it but what cloud-init does with it.
 func OfOther(r *cloudinit.Result) Verdict {
 	if l := r.Fatal(); l != nil {
 		return Verdict{Kind: Never, Why: l.Why, Effect: lint.NothingRuns}
 	}
-	return Verdict{Kind: Other, Why: "there is no nodeup.sh, and so nothing is known of a kubelet"}
+	v := Verdict{Kind: Other, Why: "there is no nodeup.sh, and so nothing is known of a kubelet", noKubelet: true}
+	for _, l := range r.Lost {
+		if l.Kind != cloudinit.Changed {
+			v.Kind = Loses
+			v.Lost++
+		}
+	}
+	return v
 }
 
 func (v *Verdict) blame(f *lint.Finding, before string) {
@@ -159,7 +167,7 @@ func (v Verdict) LeftOut() bool { return v.Effect == lint.LeftOut }
 
 // Idle says whether the machines run none of the hooks that are units, and nothing waits for them: the hooks do not arrive, or
 // there is neither nodeup nor a kubelet, one of which starts each of them.
-func (v Verdict) Idle() bool { return v.bastion || v.LeftOut() }
+func (v Verdict) Idle() bool { return v.noKubelet || v.LeftOut() }
 
 // NoWait says whether it means nothing how long hooks may take: nothing waits for them, or it waits in vain.
 func (v Verdict) NoWait() bool { return v.NoNode() || v.Idle() }
@@ -167,12 +175,12 @@ func (v Verdict) NoWait() bool { return v.NoNode() || v.Idle() }
 // NoMachine says whether there is no machine at all: the cloud refuses its user data, or kops the whole group.
 func (v Verdict) NoMachine() bool { return v.Effect >= lint.TooLarge }
 
-// Label is the verdict in a few words: "never joins", "too large", "joins, but loses 2 things", "joins", "not of
-// kops".
+// Label is the verdict in a few words: "never joins", "too large", "joins, but loses 2 things", "joins"; "boots" where there is no
+// kubelet.
 func (v Verdict) Label() string {
 	switch v.Kind {
 	case Never:
-		if v.bastion {
+		if v.noKubelet {
 			return "never comes up"
 		}
 		return "never joins"
@@ -180,16 +188,14 @@ func (v Verdict) Label() string {
 		return "too large"
 	case Loses:
 		return v.joins() + v.loses()
-	case Joins:
+	case Joins, Other:
 		return v.joins()
-	case Other:
-		return "not of kops"
 	}
 	return ""
 }
 
 func (v Verdict) joins() string {
-	if v.bastion {
+	if v.noKubelet {
 		return "boots"
 	}
 	return "joins"
