@@ -140,8 +140,16 @@ func refuseTwice(names []string, remedy string) error {
 
 // needManifests and needSpecs say what a command cannot do without.
 func (in *inputs) needManifests(command string) error {
-	in.TellOfGroups()
-	if len(in.Manifests) == 0 && !in.Report.HasErrors() {
+	beside := in.NotRead()
+	switch {
+	case in.Report.HasErrors():
+	case len(in.Manifests) > 0:
+		for _, f := range beside {
+			in.Report.Add(f)
+		}
+	case len(beside) > 0:
+		return report.Hint(beside[0].Remedy, "no instance groups given: %s: %s", beside[0].Position, beside[0].Message)
+	default:
 		return report.Hint("name kops manifests, or - for standard input; see kopshook "+command+" --help", "no instance groups given")
 	}
 	return nil

@@ -30,7 +30,7 @@ type Input struct {
 	Report    report.Report     // what is wrong in them
 
 	texts     map[string]*sourcemap.Text // see Text
-	specsOnly []string                   // see TellOfGroups
+	specsOnly []string                   // see NotRead
 
 	// Other reads documents of further kinds and returns how many there are. It may be nil.
 	Other func(name string, data []byte, r *report.Report) int
@@ -90,9 +90,9 @@ func (in *Input) add(f File) {
 	}
 }
 
-// TellOfGroups says of files of which only specs are read that they hold instance groups, too. That is no mistake, but who gives
+// NotRead says of files of which only specs are read that they hold instance groups, too. That is no mistake, but who gives
 // manifests beside them may believe that these are among them.
-func (in *Input) TellOfGroups() {
+func (in *Input) NotRead() (found []report.Finding) {
 	for _, name := range in.specsOnly {
 		data := in.Sources[name]
 		if !bytes.Contains(data, []byte("kops.k8s.io/v1")) && !bytes.Contains(data, []byte("kops/v1")) { // apiVersions of kops
@@ -107,9 +107,10 @@ func (in *Input) TellOfGroups() {
 		if n := len(groups) - 1; n > 0 {
 			what = fmt.Sprintf("instance group %q and %d more of the file are not read", groups[0].Name, n)
 		}
-		in.Report.Add(report.Finding{Severity: report.Info, Position: report.Position{File: name, Line: groups[0].Line},
+		found = append(found, report.Finding{Severity: report.Info, Position: report.Position{File: name, Line: groups[0].Line},
 			Message: what + ": of what -f and KOPSHOOK_FILES name, hook specs alone are", Remedy: "name the file without -f"})
 	}
+	return found
 }
 
 // addSpecs reads hook specs, and documents of other kinds of ours, and returns how many there are.
