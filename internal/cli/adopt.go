@@ -81,7 +81,7 @@ func adoptAction(c *cli.Context) error {
 		return isThere(output)
 	}
 	edited := write && output == ""
-	if c.String("report") == "-" && (output == "" || output == "-") {
+	if reportTo(c) == "-" && (output == "" || output == "-") {
 		return report.Hint("give the spec a file with -o", "the spec and the report cannot both go to standard output")
 	}
 	opts, err := modelOptions(c)

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -135,7 +136,7 @@ type adoptedPart struct {
 // writeAdoptionReport writes the file of --report, if there is to be one. takeBack puts the file back that was there before.
 func writeAdoptionReport(c *cli.Context, groups []*adoption) (takeBack func(), err error) {
 	takeBack = func() {}
-	name := c.String("report")
+	name := reportTo(c)
 	if name == "" {
 		return takeBack, nil
 	}
@@ -154,6 +155,10 @@ func writeAdoptionReport(c *cli.Context, groups []*adoption) (takeBack func(), e
 	var b strings.Builder
 	if err := printJSON(&b, list); err != nil {
 		return nil, err
+	}
+	if isStream(name, os.Stderr) {
+		_, err := io.WriteString(c.App.ErrWriter, b.String())
+		return takeBack, err
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return takeBack, writeInto(name, b.String())
@@ -193,9 +198,18 @@ func writeInto(name, text string) error {
 	return nil
 }
 
+// reportTo is what --report names; what is standard output by another name is "-", too.
+func reportTo(c *cli.Context) string {
+	name := c.String("report")
+	if name != "" && isStream(name, os.Stdout) {
+		return "-"
+	}
+	return name
+}
+
 // adoptionReportHasPlace refuses a report in the place of what is read, or of the spec.
 func (in *inputs) adoptionReportHasPlace(c *cli.Context, output string) error {
-	name := c.String("report")
+	name := reportTo(c)
 	if name == "" || name == "-" {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -213,6 +214,9 @@ func readClusterHooks(c *cli.Context, names []string) (*inputs, error) {
 			}
 			in.Sources[name] = data
 			in.around = append(in.around, clusterhooks.Decode(name, data, &in.Report)...)
+			if bytes.Contains(data, []byte(hookspec.Kind)) { // whose files no report may overwrite; else they are not of interest here
+				in.Specs = append(in.Specs, hookspec.Decode(name, data, &report.Report{})...)
+			}
 		}
 		if len(in.around) == known && len(in.Report.Findings)+len(errs) == said {
 			in.Report.Errorf(report.Position{File: arg}, "",

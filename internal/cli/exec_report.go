@@ -32,6 +32,9 @@ func openReports(names []string) (reports []*execReport, err error) {
 			return reports, report.Hint("give the report a file", "--report -: standard output is for kops")
 		}
 		info, err := os.Stat(name)
+		if err == nil && info.Mode().IsRegular() && (isStream(name, os.Stdout) || isStream(name, os.Stderr)) {
+			return reports, report.Hint("give the report a file of its own", "--report: what kops and the hooks print goes to %s", name)
+		}
 		r := &execReport{name: name}
 		if errors.Is(err, fs.ErrNotExist) {
 			r.made = file.Real(name) // a link to it stays

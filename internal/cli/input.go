@@ -140,19 +140,20 @@ func refuseTwice(names []string, remedy string) error {
 
 // needManifests and needSpecs say what a command cannot do without.
 func (in *inputs) needManifests(command string) error {
-	beside := in.NotRead()
-	switch {
-	case in.Report.HasErrors():
-	case len(in.Manifests) > 0:
-		for _, f := range beside {
-			in.Report.Add(f)
-		}
-	case len(beside) > 0:
-		return report.Hint(beside[0].Remedy, "no instance groups given: %s: %s", beside[0].Position, beside[0].Message)
-	default:
-		return report.Hint("name kops manifests, or - for standard input; see kopshook "+command+" --help", "no instance groups given")
+	if len(in.Manifests) > 0 || in.Report.HasErrors() {
+		in.addNotRead()
+		return nil
 	}
-	return nil
+	for _, f := range in.NotRead() {
+		return report.Hint(f.Remedy, "no instance groups given: %s: %s", f.Position, f.Message)
+	}
+	return report.Hint("name kops manifests, or - for standard input; see kopshook "+command+" --help", "no instance groups given")
+}
+
+func (in *inputs) addNotRead() {
+	for _, f := range in.NotRead() {
+		in.Report.Add(f)
+	}
 }
 
 func (in *inputs) needSpecs(command string) error {

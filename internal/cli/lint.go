@@ -216,6 +216,8 @@ func lintFiles(c *cli.Context) (*inputs, *plan.Output, []lint.Finding, error) {
 		if err := in.needManifests("lint"); err != nil {
 			return nil, nil, nil, err
 		}
+	} else {
+		in.addNotRead()
 	}
 	o, err := in.mergeOptions(c)
 	if err != nil {

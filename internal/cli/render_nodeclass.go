@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -101,7 +100,7 @@ func scriptOf(c *nodeclass.Class, g *plan.Group, r *report.Report) []byte {
 	}
 	for _, p := range has {
 		known := slices.ContainsFunc(g.Own(), func(own generator.UserData) bool { return cloudinit.Part(own) == p })
-		if !known && !ours(p.Name) {
+		if !known && !generator.IsPart(p.Name) {
 			r.Errorf(pos, "spec.userData", "put it into additionalUserData of the instance group",
 				"EC2NodeClass %q holds part %q, which is not in the manifest and would be lost", c.Name, p.Name)
 		}
@@ -131,9 +130,6 @@ func slowForKarpenter(out *plan.Output) {
 		}
 	}
 }
-
-// ours says whether a part of user data is made of hooks.
-func ours(name string) bool { return strings.HasPrefix(name, "kopshook-") }
 
 // renderNodeClasses prints the classes of the groups that have hooks, with their user data.
 func renderNodeClasses(c *cli.Context, groups []*plan.Group, classes []*nodeclass.Class) error {

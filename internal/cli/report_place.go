@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 
 	"kopshook.dev/kopshook/internal/file"
@@ -48,8 +49,22 @@ func (in *inputs) reportsHavePlace(reports []string, also ...string) error {
 }
 
 func takesPlace(name, of string) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil // nothing is lost of /dev/null
+	}
 	if of != "-" && file.Same(name, of) {
 		return report.Hint("give the report a file of its own", "--report: %s is read here", name)
 	}
 	return nil
+}
+
+// isStream says whether a name is that of a stream of this program, as /dev/stdout is: a file there is written through the stream, and
+// not replaced, since what else the program prints would be lost.
+func isStream(name string, stream *os.File) bool {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&os.ModeDevice != 0 {
+		return false
+	}
+	to, err := stream.Stat()
+	return err == nil && os.SameFile(info, to)
 }

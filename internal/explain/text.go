@@ -111,13 +111,21 @@ func Text(w io.Writer, t *Timeline, on Screen) error {
 	return err
 }
 
+// advice is where one reads what to do, "" of user data that no manifest of kops makes.
+func (t *Timeline) advice() string {
+	if t.Role == "" {
+		return ""
+	}
+	return "kopshook lint says what to do"
+}
+
 // verdict is what becomes of the machines. It is red where that is not what anybody wants.
 func (p *textPrinter) verdict(t *Timeline) {
 	for _, s := range report.Wrap(t.headline(), p.width) {
 		p.line("%s", p.paint(t.Row().color(), p.bold(s)))
 	}
-	if t.Verdict.Bad() {
-		p.line("%s", p.dim("kopshook lint says what to do"))
+	if t.Verdict.Bad() && t.advice() != "" {
+		p.line("%s", p.dim(t.advice()))
 	}
 	code := 0
 	if len(t.Over) > 0 {

@@ -104,7 +104,7 @@ func (p *textPrinter) losses(t *Timeline) {
 	if len(t.Lost) == 0 {
 		return
 	}
-	p.heading("lost or changed", "kopshook lint says what to do")
+	p.heading("lost or changed", t.advice())
 	for _, l := range t.Lost {
 		place := ""
 		if l.Place != "" {

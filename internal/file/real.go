@@ -8,25 +8,30 @@ import (
 // Real is where a file really lies, as an absolute path, or would lie when somebody wrote it: symbolic links are followed, also one
 // that leads to nothing.
 func Real(name string) string {
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return name
+	path := name
+	if !filepath.IsAbs(name) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return name
+		}
+		path = dir + string(filepath.Separator) + name // not cleaned: of LINK/.., the system goes up from where the link leads
 	}
 	for range 40 { // as many links as Linux follows
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			return real
 		}
-		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		dir, base := filepath.Split(path)
+		dir, err := filepath.EvalSymlinks(dir)
 		if err != nil {
 			return path // nothing can be written there
 		}
-		path = filepath.Join(dir, filepath.Base(path))
+		path = filepath.Join(dir, base)
 		link, err := os.Readlink(path)
 		if err != nil {
 			return path
 		}
 		if path = link; !filepath.IsAbs(link) {
-			path = filepath.Join(dir, link)
+			path = dir + string(filepath.Separator) + link
 		}
 	}
 	return path

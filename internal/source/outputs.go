@@ -18,9 +18,10 @@ import (
 // Errors are joined; those of local sources are RefErrors.
 func CheckOutputs(refs []Ref, outputs []string) error {
 	var errs []error
-	looked := map[string]bool{}
+	looked, seen := map[string]bool{}, map[Ref]bool{}
 	for _, ref := range refs {
-		if !IsRemote(ref.Source) {
+		if !IsRemote(ref.Source) && ref.Source != "" && !seen[ref] {
+			seen[ref] = true
 			for _, output := range outputs {
 				if shown := readsFrom(ref, output); shown != "" {
 					errs = append(errs, &RefError{ref, report.Hint("write to a file that is not read, in another folder than hooks are in",

@@ -173,7 +173,7 @@ func refuseOthers(dir string, all []*specFolder, want map[string][]byte, shared 
 	}
 	sums, _ := parseListing(listed)
 	for _, s := range sums {
-		if _, ok := want[s.name]; !ok && !shared.keeps(s.name) {
+		if _, ok := want[s.name]; !ok && !shared.keeps(s.name) && !hasFolder(want, s.name) {
 			return report.Hint("name another folder, or give the specs of all lock files that are to share it with -f; if there is no other, remove the folder first",
 				"%s holds copies that another %s may name: %s", dir, LockName, s.name)
 		}

@@ -3,11 +3,13 @@ package source
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"kopshook.dev/kopshook/internal/file"
+	"kopshook.dev/kopshook/internal/report"
 )
 
 // sharersName is the file in a vendor folder that lists the lock files whose copies lie there, one on a line, relative to the
@@ -16,7 +18,7 @@ const sharersName = "LOCKFILES"
 
 // sharers are the lock files that share a vendor folder.
 type sharers struct {
-	known bool            // the folder has such a list
+	known bool            // the folder lists one of the lock files that are given
 	names []string        // as in sharersName, sorted
 	keep  map[string]bool // folders in dir of sources that are not to be vendored now, and that other lock files name
 }
@@ -37,22 +39,28 @@ func (l *Loader) sharersOf(dir string, all []*specFolder, pins map[string]*Entry
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, cause(err)
 	}
-	for name := range strings.Lines(string(listed)) {
+	n := 0
+	for name := range strings.Lines(strings.TrimPrefix(string(listed), "\ufeff")) {
+		n++
 		name = strings.TrimSpace(name)
 		if name == "" {
 			continue
 		}
-		s.known = true
 		if slices.Contains(s.names, name) {
+			s.known = true
 			continue
 		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
+		if _, err := os.Stat(path); err != nil || filepath.Base(path) != LockName {
+			return nil, report.Hint("if it is gone, remove the line; if it has moved, write where it is",
+				"%s:%d: there is no lock file %q, whose copies would be removed", filepath.Join(dir, sharersName), n, name)
+		}
 		lock, err := l.lockFile(path)
 		if err != nil {
 			return nil, err
 		}
 		if !isVendoredIn(dir, path, lock) {
-			continue // it is gone, or has a folder of its own by now
+			continue // it has a folder of its own by now
 		}
 		s.names = append(s.names, name)
 		for i := range lock.Sources {

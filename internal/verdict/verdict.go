@@ -2,6 +2,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,19 +125,28 @@ func Of(f Facts) Verdict {
 	return v
 }
 
-// OfOther is the verdict over user data without nodeup.sh, as that of bastions and of machines that are not of kops: nothing is known of
-// it but what cloud-init does with it.
+// OfOther is the verdict over user data that is no message of kops' own form: of machines that are not of kops, of bastions, or what
+// another program has packed anew. Nothing is known of it but what cloud-init does with it.
 func OfOther(r *cloudinit.Result) Verdict {
+	nodeup := slices.ContainsFunc(r.Runs, func(run cloudinit.Run) bool { return run.What == "script" && run.Name == cloudinit.NodeupName })
+	v := Verdict{Kind: Other, noKubelet: !nodeup}
 	if l := r.Fatal(); l != nil {
-		return Verdict{Kind: Never, Why: l.Why, Effect: lint.NothingRuns}
+		v.Kind, v.Why, v.Effect = Never, l.Why, lint.NothingRuns
+		return v
 	}
-	v := Verdict{Kind: Other, Why: "there is no nodeup.sh, and so nothing is known of a kubelet", noKubelet: true}
+	if nodeup {
+		v.Why = "kops did not write the message around nodeup.sh, and so nothing is known of the kubelet"
+		return v
+	}
 	for _, l := range r.Lost {
-		if l.Kind != cloudinit.Changed {
-			v.Kind = Loses
-			v.Lost++
+		if l.Kind == cloudinit.Changed || l.Kind == cloudinit.Unpredictable {
+			continue
 		}
+		v.Kind = Loses
+		v.Lost++
+		v.Why = cmp.Or(v.Why, l.Why)
 	}
+	v.Why = cmp.Or(v.Why, "there is no nodeup.sh, and so nothing is known of a kubelet")
 	return v
 }
 
@@ -188,8 +198,13 @@ func (v Verdict) Label() string {
 		return "too large"
 	case Loses:
 		return v.joins() + v.loses()
-	case Joins, Other:
+	case Joins:
 		return v.joins()
+	case Other:
+		if v.noKubelet {
+			return v.joins()
+		}
+		return "unknown"
 	}
 	return ""
 }
