@@ -226,5 +226,5 @@ func (in *inputs) adoptionReportHasPlace(c *cli.Context, output string) error {
 		}
 		also = append(also, base)
 	}
-	return in.reportsHavePlace([]string{name}, also...)
+	return in.reportsHavePlace([]string{name}, specNames(c), also...)
 }

@@ -71,7 +71,7 @@ func execAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := in.reportsHavePlace(c.StringSlice("report")); err != nil {
+	if err := in.reportsHavePlace(c.StringSlice("report"), specs); err != nil {
 		return err
 	}
 	workDir, err := workDirOf(c)

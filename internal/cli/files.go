@@ -86,24 +86,30 @@ func specFiles(name string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		switch strings.ToLower(filepath.Ext(e.Name())) {
-		case ".yaml", ".yml", ".json":
-			if e.IsDir() || strings.HasPrefix(e.Name(), ".") || besideSpecs(e.Name()) {
-				continue
-			}
-			path := filepath.Join(name, e.Name())
-			info, err := os.Stat(path)
-			if err == nil && !info.Mode().IsRegular() {
-				return nil, report.Hint("take it out of the folder, or name it with -f", "%s: is not a regular file", path)
-			}
-			files = append(files, path) // reading it says what err is
+		if e.IsDir() || !isSpecName(e.Name()) {
+			continue
 		}
+		path := filepath.Join(name, e.Name())
+		info, err := os.Stat(path)
+		if err == nil && !info.Mode().IsRegular() {
+			return nil, report.Hint("take it out of the folder, or name it with -f", "%s: is not a regular file", path)
+		}
+		files = append(files, path) // reading it says what err is
 	}
 	if len(files) == 0 {
 		return nil, report.Hint("put hook specs there as .yaml, .yml or .json files", "%s: holds no hook specs", name)
 	}
 	sort.Strings(files)
 	return files, nil
+}
+
+// isSpecName says whether a file of a folder of specs is read as one.
+func isSpecName(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return !strings.HasPrefix(name, ".") && !besideSpecs(name)
+	}
+	return false
 }
 
 // besideSpecs says whether a file of a folder of specs is one that kopshook itself wants there, and no spec.

@@ -10,8 +10,9 @@ import (
 )
 
 // reportsHavePlace refuses reports in the place of what is read: of the specs and manifests, of also, and of all that the specs name,
-// whether this run reads it or not. It fails after printing what is wrong.
-func (in *inputs) reportsHavePlace(reports []string, also ...string) error {
+// whether this run reads it or not. Nor may one lie in a folder of specs, named as a spec: the next command would read it. specs are
+// what -f and the arguments name. It fails after printing what is wrong.
+func (in *inputs) reportsHavePlace(reports, specs []string, also ...string) error {
 	if len(reports) == 0 {
 		return nil
 	}
@@ -19,6 +20,12 @@ func (in *inputs) reportsHavePlace(reports []string, also ...string) error {
 		also = append(also, name)
 	}
 	for _, r := range reports {
+		for _, dir := range specs {
+			real := file.Real(r)
+			if info, err := os.Stat(dir); err == nil && info.IsDir() && isSpecName(filepath.Base(real)) && file.Same(filepath.Dir(real), dir) {
+				return report.Hint("write to another folder", "--report: %s is or would be a hook spec of folder %s", r, display(dir))
+			}
+		}
 		for _, name := range also {
 			if err := takesPlace(r, name); err != nil {
 				return err
