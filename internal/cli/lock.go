@@ -94,7 +94,7 @@ func lock(c *cli.Context) error {
 }
 
 // sayVendor says where copies are of what was locked before: all commands refuse them. It names all specs that were given and
-// share the folder, since kopshook vendor removes what those that it is given have not locked.
+// share the folder: one command brings the copies of all.
 func sayVendor(c *cli.Context, changes []source.Change) {
 	specs, stale := map[string]string{}, map[string]bool{}
 	for _, ch := range changes {

@@ -42,9 +42,9 @@ type Looker struct {
 // Brief is the part of a look that lists of groups show.
 type Brief struct {
 	Verdict verdict.Verdict
-	Kubelet waits.Wait     // how long the kubelet may wait, if it ever starts
-	Size    *budget.Result // nil without user data
-	Over    []waits.Limit  // that hooks may take longer than
+	Kubelet waits.Wait // how long the kubelet may wait, if it ever starts
+	Size    *budget.Result
+	Over    []waits.Limit // that hooks may take longer than
 	hooks   []waits.Hook
 }
 
@@ -102,7 +102,8 @@ func (l *Looker) ofHooks(g *Group) []lint.Finding {
 // Brief looks at a group. Groups of which there is the same to say are looked at once: see known.
 func (l *Looker) Brief(g *Group) (Brief, error) {
 	if len(g.Object.Spec.AdditionalUserData) == 0 && len(g.Parts) == 0 {
-		return Brief{Verdict: verdict.Of(verdict.Facts{Role: g.Role, Result: &cloudinit.Result{}})}, nil
+		size, err := g.Measure() // kops' nodeup.sh alone
+		return Brief{Verdict: verdict.Of(verdict.Facts{Role: g.Role, Result: &cloudinit.Result{}}), Size: size}, err
 	}
 	key := l.known.key(g, l.Text(g.Manifest.Name))
 	if b, ok := l.known.briefs[key]; ok {

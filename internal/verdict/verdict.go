@@ -22,7 +22,7 @@ const (
 	Loses    Kind = "loses"       // they join, and not all of the user data arrives or runs
 	TooLarge Kind = "too-large"   // the cloud refuses the user data
 	Never    Kind = "never-joins" // none becomes a node
-	Other    Kind = "other"       // there is no nodeup.sh in the user data, so that nothing is known of a kubelet
+	Other    Kind = "other"       // no user data of kops' own form, so that nothing is known of a kubelet
 )
 
 // Verdict is what becomes of the machines of an instance group, and why. The zero value knows nothing: it is of user data
