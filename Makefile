@@ -40,7 +40,7 @@ demo: build
 	./kopshook merge examples/gpu/hooks.yaml examples/mixed/cluster.yaml
 
 test: vet
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 
 vet:
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo 'gofmt would change these files: run gofmt -w .' >&2; exit 1; }
@@ -70,7 +70,7 @@ lint:
 # the race detector, over the packages in which things run at the same time and which are quick. It takes a C compiler.
 RACE := ./hooks ./internal/plan ./internal/source ./internal/clusterhooks ./internal/kube ./internal/machines ./internal/file ./internal/lint
 race:
-	$(GO) test -race $(RACE)
+	$(GO) test -race -timeout 30m $(RACE)
 
 # Changes one operator at a time and lists the changes that no test of the package sees: each is a missing test, or code that
 # makes no difference. Hours in all; make mutate PACKAGES=generator takes one.
@@ -169,7 +169,7 @@ e2e/generator.test: FORCE
 
 # the client of Runtime Extensions against Cluster API's own server, a module of its own
 capi:
-	cd internal/clusterhooks/capitest && $(GO) vet ./... && $(GO) test ./...
+	cd internal/clusterhooks/capitest && $(GO) vet ./... && $(GO) test -timeout 30m ./...
 
 # how long hooks hold the kubelet up, as ratios
 bench-boot: e2e/e2e.test

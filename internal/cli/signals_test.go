@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,16 +118,24 @@ func TestASecondSignalEndsItAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := filepath.Join(dir, "cache")
-	w := startWaiting(t, started, append(env, "XDG_CACHE_HOME="+cache), "lock", spec)
-	if err := w.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(50 * time.Millisecond) // git has 2 s after SIGTERM, and so this one does not end it yet
-	if err := w.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if code := w.exitCode(t); code != 128+int(syscall.SIGTERM) {
-		t.Errorf("exit code %d: %s", code, w.out.String())
+	// git has 2 s after SIGTERM, and so the first signal does not end it yet: on a busy machine, more than once
+	for again := 4; ; again-- {
+		w := startWaiting(t, started, append(env, "XDG_CACHE_HOME="+cache), "lock", spec)
+		if err := w.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		if err := w.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Fatal(err)
+		}
+		code := w.exitCode(t)
+		if code == 128+int(syscall.SIGTERM) {
+			break
+		}
+		if code != exitInterrupted || again == 0 {
+			t.Fatalf("exit code %d: %s", code, w.out.String())
+		}
+		os.Remove(started)
 	}
 	wantNothingBelow(t, filepath.Join(cache, "kopshook", "tmp"))
 }

@@ -148,7 +148,7 @@ func noteTo(file, line string) {
 }
 
 func extensionDiscovery(w http.ResponseWriter, mode string) {
-	handler := map[string]any{"name": "gate", "timeoutSeconds": 1,
+	handler := map[string]any{"name": "gate",
 		"requestHook": map[string]any{"apiVersion": "hooks.runtime.cluster.x-k8s.io/v1alpha1", "hook": "BeforeClusterDelete"}}
 	answer := map[string]any{"status": "Success", "handlers": []any{handler}}
 	switch mode {
@@ -162,6 +162,8 @@ func extensionDiscovery(w http.ResponseWriter, mode string) {
 		answer = map[string]any{"status": "Failure", "message": "not ready"}
 	case "other-version":
 		handler["requestHook"].(map[string]any)["apiVersion"] = "hooks.runtime.cluster.x-k8s.io/v1beta1"
+	case "slow":
+		handler["timeoutSeconds"] = 1 // for it alone: an answer may be late on a busy machine
 	case "slow-let-go":
 		handler["requestHook"].(map[string]any)["hook"] = "AfterControlPlaneUpgrade"
 	case "all", "all-block":

@@ -22,7 +22,7 @@ const (
 	maxSaid = 4 << 10
 
 	// settle is how long a message may be behind the end of the data.
-	settle = 200 * time.Millisecond
+	settle = 2 * time.Second
 )
 
 func newPodConn(conn httpstream.Connection, data, failed httpstream.Stream) *podConn {

@@ -5,9 +5,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // An answer that is an error, or breaks off, is never taken for the source.
@@ -54,6 +56,7 @@ func TestBucketsThatMisbehave(t *testing.T) {
 			t.Run(scheme+": "+name, func(t *testing.T) {
 				told.Store(false)
 				srv := httptest.NewServer(c.handler)
+				defer readersAreGone(t)
 				defer srv.Close()
 				t.Setenv("S3_ENDPOINT", srv.URL)
 				t.Setenv("S3_REGION", "us-east-1")
@@ -68,6 +71,16 @@ func TestBucketsThatMisbehave(t *testing.T) {
 					t.Errorf("%s, want %q", said, want)
 				}
 			})
+		}
+	}
+}
+
+// readersAreGone waits until nobody reads an answer without an end any more: what that takes of memory would count for the next.
+func readersAreGone(t *testing.T) {
+	stacks := make([]byte, 4<<20)
+	for deadline := time.Now().Add(time.Minute); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "io.ReadAll("); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("an answer is still read")
 		}
 	}
 }
