@@ -185,7 +185,7 @@ func (p *prober) ask(ctx context.Context, args ...string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.cmd.Args[0], args...)
 	cmd.Env = append(os.Environ(), nestedEnv+"=ask")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second // what has ended may have said more than was read yet, on a busy machine
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -70,7 +70,7 @@ func (c *Cluster) output(ctx context.Context, name string, env []string, args ..
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = c.environ(env), c.dir, time.Second
+	cmd.Env, cmd.Dir, cmd.WaitDelay = c.environ(env), c.dir, 10*time.Second
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	run := cmd.Run
