@@ -185,7 +185,7 @@ func TestDaemonHooksFail(t *testing.T) {
     [ "$KOPSHOOK_ATTEMPT" = 2 ] || exit 7
 - name: b-hangs
   attempts: 1
-  timeout: 2s
+  timeout: 5s
   script: |
     #!/bin/sh
     /trial/bin/event b-attempt
@@ -219,14 +219,14 @@ if ready one; then echo ready; else echo unready; fi
 		r.prints("hook a-fails-once succeeded", "hook b-hangs failed", "hook c-is-not-true failed",
 			"hook d-survives-systemd succeeded", "hook e-is-skipped skipped", "unready")
 		for hook, want := range map[string]string{
-			"a-fails-once": " 2 0", "b-hangs": "timed out after 2 s 1 15", "c-is-not-true": "verify: exit status 3 2 3",
+			"a-fails-once": " 2 0", "b-hangs": "timed out after 5 s 1 15", "c-is-not-true": "verify: exit status 3 2 3",
 		} {
 			s := n.status(hook)
 			if got := fmt.Sprint(s["reason"], " ", s["attempts"], " ", s["exitCode"]); got != want {
 				t.Errorf("status of %s is %q, want %q", hook, got, want)
 			}
 		}
-		n.hasStatus("b-hangs", nodestatus.Failed, "timed out after 2 s") // as kopshook status reads it
+		n.hasStatus("b-hangs", nodestatus.Failed, "timed out after 5 s") // as kopshook status reads it
 		r.contains("pods' output", logs, "kopshook: a-fails-once: attempt 1 of 3: script: exit status 7")
 	})
 }

@@ -124,11 +124,11 @@ func TestBakeStopsWhereAnImageIsNotDone(t *testing.T) {
 - {name: a, run: once-per-image, script: "#!/bin/sh\necho a >> /srv/ran"}
 - {name: b, run: once-per-image, rebootExitCodes: [100], script: "#!/bin/sh\necho b >> /srv/ran\n[ -e /srv/rebooted ] || exit 100"}
 - {name: c, run: once-per-image, onFailure: continue, attempts: 1, script: "#!/bin/sh\nexit 3"}
-- {name: d, run: once-per-image, attempts: 1, timeout: 1s, script: "#!/bin/sh\n[ -e /srv/rebooted-again ] || sleep 60"}
+- {name: d, run: once-per-image, attempts: 1, timeout: 5s, script: "#!/bin/sh\n[ -e /srv/rebooted-again ] || sleep 60"}
 `)
 	for i, step := range []struct{ before, says, ran string }{
 		{":", "hook b: exit status 100 asks for a reboot: reboot this machine, then run this script again", "a\nb\n"},
-		{"touch /srv/rebooted\n", "hook d: attempt 1 of 1: script: timed out after 1 s", "a\nb\nb\n"},
+		{"touch /srv/rebooted\n", "hook d: attempt 1 of 1: script: timed out after 5 s", "a\nb\nb\n"},
 		{"touch /srv/rebooted-again\n", "hook d: done", "a\nb\nb\n"},
 	} {
 		out, err := n.Chroot(context.Background(), append([]byte(step.before+"\n"), script...))

@@ -36,7 +36,7 @@ const license = `
 
 // untilJoined waits in a scenario until the kubelet is up.
 const untilJoined = `
-for i in $(seq 300); do systemctl is-active --quiet kubelet && break; sleep 0.1; done
+for i in $(seq 600); do systemctl is-active --quiet kubelet && break; sleep 0.1; done
 systemctl is-active kubelet > /dev/null && /trial/bin/event joined
 `
 

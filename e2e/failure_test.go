@@ -93,7 +93,7 @@ func TestTimeoutEndsTheWholeAttempt(t *testing.T) {
 - name: hang
   attempts: 2
   retryDelay: 1s
-  timeout: 2s
+  timeout: 6s
   onFailure: continue
   script: |
     #!/bin/bash

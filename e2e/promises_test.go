@@ -200,7 +200,7 @@ func TestScriptsOfAFolderHaveTheirOwnTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, text := range map[string]string{
-			"10-a": "sleep 4\n/trial/bin/event a", "20-b": "sleep 4\n/trial/bin/event b",
+			"10-a": "sleep 6\n/trial/bin/event a", "20-b": "sleep 6\n/trial/bin/event b",
 			"30-c": "sleep 60 &\n/trial/bin/event c\nwait", "40-d": "/trial/bin/event d", "15-below/e": "/trial/bin/event e",
 		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
@@ -208,12 +208,12 @@ func TestScriptsOfAFolderHaveTheirOwnTime(t *testing.T) {
 			}
 		}
 		file := filepath.Join(filepath.Dir(dir), "hooks.yaml")
-		if err := os.WriteFile(file, []byte(spec("folder", "\n- {name: folder, source: scripts, attempts: 1, timeout: 6s}\n")), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(spec("folder", "\n- {name: folder, source: scripts, attempts: 1, timeout: 10s}\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		n := newNode(t, suite, userData(t, mergedParts(t, file)...))
 		n.boot(boot.Options{}).blocks().happens("a", "b", "c").never("d", "e", "nodeup-start")
-		n.hasStatus("folder", "failed", "30-c timed out after 6 s: exit status 1")
+		n.hasStatus("folder", "failed", "30-c timed out after 10 s: exit status 1")
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"kopshook.dev/kopshook/internal/boot"
 )
 
-// work is what the script has to do: it takes four seconds, or until the kubelet is up.
-const work = "for i in $(seq 40); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done"
+// work is what the script has to do: it takes eight seconds, or until the kubelet is up.
+const work = "for i in $(seq 80); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done"
 
 // olderRecipe is the way that kops' documentation once proposed, with its mistakes fixed (tabs, "systemd
 // daemon-reload"): docs/older-recipe.md.
@@ -20,7 +20,7 @@ const olderRecipe = `write_files:
   content: |
     #!/bin/bash
     /trial/bin/event driver
-    for i in $(seq 40); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done
+    for i in $(seq 80); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done
     /trial/bin/event driver-done
 bootcmd:
 - mkdir -p /etc/systemd/system/kops-configuration.service.d
@@ -44,7 +44,7 @@ func TestOlderRecipe(t *testing.T) {
   script: |
     #!/bin/bash
     /trial/bin/event driver
-    for i in $(seq 40); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done
+    for i in $(seq 80); do grep -q kubelet-start /trial/out/events && break; sleep 0.1; done
     /trial/bin/event driver-done
 `))...))
 		for range 2 {

@@ -59,19 +59,25 @@ func (r *rollout) running(set string) map[string]string {
 	return out
 }
 
-// settle waits until the DaemonSets' controller has done what it will do: nothing changes for two seconds.
+// settle waits until the DaemonSets' controller has done what it will do: it has seen the last change, and no pod changes for two
+// seconds.
 func (r *rollout) settle(sets ...string) {
 	r.t.Helper()
 	since, last := time.Now(), ""
 	for end := time.Now().Add(time.Minute); time.Since(since) < 2*time.Second; time.Sleep(200 * time.Millisecond) {
-		now := ""
+		now, seen := "", true
 		for _, s := range sets {
+			set, err := cluster.client.AppsV1().DaemonSets("kube-system").Get(r.t.Context(), s, metav1.GetOptions{})
+			if err != nil {
+				r.t.Fatal(err)
+			}
+			seen = seen && set.Status.ObservedGeneration == set.Generation
 			ps := pods(r.t, s)
 			for _, node := range slices.Sorted(maps.Keys(ps)) {
 				now += node + " " + string(ps[node].UID) + "\n"
 			}
 		}
-		if now != last || now == "" {
+		if now != last || now == "" || !seen {
 			since, last = time.Now(), now
 		}
 		if time.Now().After(end) {
@@ -122,7 +128,7 @@ func changed(before, now map[string]string) []string {
 // arrives waits until so many nodes have another pod than before, and for what comes after that.
 func (r *rollout) arrives(set string, before map[string]string, want int) {
 	r.t.Helper()
-	waitFor(r.t.Context(), 20*time.Second, func() error {
+	waitFor(r.t.Context(), time.Minute, func() error {
 		if n := len(changed(before, r.running(set))); n < want {
 			return fmt.Errorf("%d of %d", n, want)
 		}
@@ -323,7 +329,7 @@ func TestRolloutUndo(t *testing.T) {
 			}
 		}
 	}
-	waitFor(t.Context(), 20*time.Second, func() error {
+	waitFor(t.Context(), time.Minute, func() error {
 		if len(changed(good, r.running("undo-s"))) > 0 {
 			return fmt.Errorf("not yet")
 		}
@@ -384,7 +390,7 @@ func TestRolloutIsPausedAndHooksRunAgain(t *testing.T) {
 	}
 	was := uids()
 	patch(strings.ReplaceAll(docPatch(t, "again"), "ship-journal", "h"))
-	waitFor(t.Context(), 20*time.Second, func() error {
+	waitFor(t.Context(), time.Minute, func() error {
 		if len(changed(was, uids())) == 0 {
 			return fmt.Errorf("not yet")
 		}

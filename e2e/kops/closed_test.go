@@ -42,8 +42,8 @@ var (
 	mountHides      = group("mount-hides", nil, spec(network+scratchHidden))
 )
 
-// running waits in the node until the kubelet has run for a while.
-const running = "\nfor i in $(seq 300); do curl -fs http://127.0.0.1:10248/healthz && break; sleep 0.2; done\nsleep 3\n"
+// running waits in the node until its kubelet has registered it.
+const running = "\nfor i in $(seq 300); do journalctl -b --no-pager -u kubelet | grep -Eq 'Successfully registered node|was previously registered' && break; sleep 0.2; done\n"
 
 // TestFailsClosed: with a hook that failed the API server never hears of the node; and the ways out of the page on
 // troubleshooting let it join.
@@ -93,7 +93,7 @@ func TestFailsClosed(t *testing.T) {
 func TestMountHides(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, mountHides, suites[0].Name)
-	r := n.boot(boot.Options{End: boot.Cut, Scenario: "sleep 8\nsystemctl show -P NRestarts kubelet"})
+	r := n.boot(boot.Options{End: boot.Cut, Scenario: "for i in $(seq 300); do [ \"$(systemctl show -P NRestarts kubelet)\" -lt 2 ] || break; sleep 0.2; done"})
 	if n.known() {
 		t.Error("the kubelet found its configuration below a mount: rule KH054 has no reason any more")
 	}

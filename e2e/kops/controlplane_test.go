@@ -19,9 +19,9 @@ var controlPlaneGroup = group(localcluster.ControlPlane, nil, spec(allPhases))
 // staticPods are those of a control plane, as the kubelet calls them.
 var staticPods = []string{"etcd-manager-events", "etcd-manager-main", "kops-channels", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// asksPods has the kubelet say which pods it found, and leaves 5 s for it.
+// asksPods has the kubelet say which pods it found, and leaves a minute for it.
 const asksPods = `
-for i in $(seq 50); do
+for i in $(seq 300); do
   journalctl -b --no-pager -u kubelet | sed -n 's/.*"SyncLoop ADD" source="file" pods=\[\(.*\)\]/\1/p' | tr -d '"' | tr ',' '\n' | sed 's#kube-system/\(.*\)-control-plane-[0-9]*$#pod \1#' | sort -u > /run/pods
   [ "$(wc -l < /run/pods)" -lt 6 ] || break
   sleep 0.2

@@ -121,7 +121,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() {
 		err = errors.Join(err, theCluster.Close())
-		for deadline := time.Now().Add(5 * time.Second); len(leftovers(dir)) > 0 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(30 * time.Second); len(leftovers(dir)) > 0 && time.Now().Before(deadline); {
 			time.Sleep(100 * time.Millisecond) // threads and killed processes take a moment to be gone
 		}
 		for _, text := range leftovers(dir) {
